@@ -57,8 +57,8 @@ static const char *part_of(const RhEvaluatedRun *row)
     if (weaker[row->standing])
         return weaker[row->standing];
     if (row->fitted)
-        return "fitted to";
-    return row->stands_in ? "not fitted to, a stand-in" : "not fitted to, exact";
+        return "used for fitting";
+    return row->stands_in ? "held out, nearest setup" : "held out, exact setup";
 }
 
 /* Group of a row by evidence: devices and versions of an engine that some constant was fitted to,
@@ -68,7 +68,7 @@ static const char *evidence_of(const RhEvaluatedRun *row)
     if (!row->metric)
         return NULL;
     g_autofree char *text =
-        g_strdup_printf("%s, %s", row->metric, row->fitted ? "fitted to" : "not fitted to");
+        g_strdup_printf("%s, %s", row->metric, row->fitted ? "used for fitting" : "held out");
     return rh_intern(text);
 }
 

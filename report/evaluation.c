@@ -57,41 +57,42 @@ static void append_answer(GString *out, const RhEvaluation *evaluation,
     for (guint i = 0; i < rows; i++)
         said -= row_at(evaluation, i)->skipped != NULL;
     if (late > 0)
-        g_string_append_printf(out, "time was up: %u of %u rows were not reached\n", late, rows);
+        g_string_append_printf(out, "stopped by --timeout: %u of %u runs were not reached\n", late,
+                               rows);
     if (f->count > 0)
         g_string_append_printf(
             out,
-            "off by %.1f %% in the median of %d measured steps; mean %.1f, 90th %.1f, worst %.0f, "
-            "bias %+.1f %%\n",
+            "median error %.1f %% over %d measured runs; mean %.1f %%, 90th percentile %.1f %%,\n"
+            "  worst %.0f %%, bias %+.1f %% (negative: predicted too fast)\n",
             100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac,
             100 * f->p90_abs_error_frac, 100 * f->worst_abs_error_frac,
             rh_percent_tenths(f->bias_frac));
     else
-        g_string_append(out, "no step could be judged\n");
-    g_string_append_printf(out, "%u of %u rows%s of %s can be said (%.1f %%)\n", said, reached,
-                           late > 0 ? " reached" : "", evaluation->file,
-                           reached ? 100.0 * said / reached : 0);
+        g_string_append(out, "no measured time could be compared\n");
+    g_string_append_printf(out, "modelled: %u of %u runs%s of %s\n", said, reached,
+                           late > 0 ? " reached" : "", judged->file);
     if (all->rivals_count > 0)
         g_string_append_printf(
             out,
-            "layouts of one job ranked, %d times: Kendall tau %.2f; the pick loses %.1f %%, at "
-            "most %.1f %%\n",
+            "ranking the layouts of %d jobs: Kendall tau %.2f; the predicted best is slower than the\n"
+            "  measured best by %.1f %% in the mean, %.1f %% at most\n",
             all->rivals_count, all->kendall_tau, 100 * all->regret_frac,
             100 * all->regret_worst_frac);
 }
 
-static void append_group(RhTable *table, const RhEvaluationFigures *f)
+static void append_group(RhTable *table, const RhEvaluationFigures *f, bool verbose)
 {
     g_autofree char *tau =
         f->rivals_count ? g_strdup_printf("%.2f", f->kendall_tau) : g_strdup("-");
     g_autofree char *regret = percent(f->regret_frac);
     g_autofree char *name =
         g_utf8_substring(f->name, 0, MIN(NAME_MOST, g_utf8_strlen(f->name, -1)));
+    g_autofree char *ranking = verbose ? g_strdup_printf("|%s|%s", tau, regret) : g_strdup("");
     if (f->figures.count > 0)
-        rh_table_rowf(table, "%s|%d|%.1f|%.1f|%.1f|%.0f|%+.1f|%s|%s", name, f->figures.count,
+        rh_table_rowf(table, "%s|%d|%.1f|%.1f|%.1f|%.0f|%+.1f%s", name, f->figures.count,
                       100 * f->figures.median_abs_error_frac, 100 * f->figures.mape_frac,
                       100 * f->figures.p90_abs_error_frac, 100 * f->figures.worst_abs_error_frac,
-                      rh_percent_tenths(f->figures.bias_frac), tau, regret);
+                      rh_percent_tenths(f->figures.bias_frac), ranking);
 }
 
 static int larger(const void *a, const void *b)
@@ -117,7 +118,15 @@ static GArray *groups_of(const RhEvaluation *evaluation, RhEvaluationGroup by, b
     return groups;
 }
 
-#define SHOWN_SHORT 6 /* kinds of groups in the short form */
+/* Names a kind of groups for the head of their table. */
+static const char *group_text(RhEvaluationGroup by)
+{
+    return by == RH_JUDGED_BY_PART    ? "use"
+           : by == RH_JUDGED_BY_TABLE ? "source"
+                                      : rh_evaluation_by_name(by);
+}
+
+#define SHOWN_SHORT 6 /* kinds of groups, where not all are shown */
 
 static void append_groups(GString *out, const RhEvaluation *evaluation, bool verbose)
 {
@@ -130,13 +139,16 @@ static void append_groups(GString *out, const RhEvaluation *evaluation, bool ver
     for (size_t i = 0; i < count; i++) {
         g_autoptr(GArray) groups = groups_of(evaluation, shown[i], i > 0);
         if (groups->len > 0)
-            rh_table_rowf(table, "by %s, %%|steps|median|mean|90th|worst|bias|tau|regret",
-                          rh_evaluation_by_name(shown[i]));
-        bool whole = verbose || shown[i] == RH_EVALUATION_BY_GROUP;
+            rh_table_rowf(table, "error in %% by %s|runs|median|mean|90th|worst|bias%s",
+                          group_text(shown[i]), verbose ? "|tau|regret" : "");
+        bool whole = verbose || shown[i] == RH_JUDGED_BY_GROUP;
         for (guint k = 0; k < groups->len && (whole || k < ROWS_MOST); k++)
-            append_group(table, &g_array_index(groups, RhEvaluationFigures, k));
+            append_group(table, &g_array_index(groups, RhEvaluationFigures, k), verbose);
     }
     rh_table_append(table, out, "");
+    if (verbose)
+        g_string_append(out, "tau: Kendall's, of layouts of one job; regret: how much slower the "
+                             "predicted best is\n");
 }
 
 static int by_error(const void *a, const void *b)
@@ -158,13 +170,13 @@ static void append_worst(GString *out, const RhEvaluation *evaluation, bool verb
         return;
     g_ptr_array_sort(rows, by_error);
     rh_table_rowf(table, "line|measured|predicted|error|%s",
-                  verbose ? "all, worst first" : "the worst");
+                  verbose ? "all, worst first" : "largest errors");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
         const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
-        const char *place = evaluation->shipped ? r->id : strrchr(r->id, ':') + 1;
-        g_autofree char *what = g_strdup_printf("%s %s %.60s", r->model, r->device, r->strategy);
-        g_autofree char *cut =
-            verbose ? g_strdup(what) : g_strndup(what, evaluation->shipped ? 24 : 40);
+        const char *place = judged->shipped ? r->id : strrchr(r->id, ':') + 1;
+        bool whole = verbose || !judged->shipped;
+        g_autofree char *cut = g_strdup_printf("%s %s%s%.60s", r->model, r->device,
+                                               whole ? " " : "", whole ? r->strategy : "");
         const char *unit = unit_of(r->metric);
         rh_table_rowf(table, "%s|%.4g %s|%.4g %s|%+.1f %%|%s", place, r->measured_s, unit,
                       r->predicted_s, unit, 100 * rh_evaluation_error_frac(r), cut);
@@ -177,10 +189,12 @@ static void append_memory(GString *out, const RhEvaluationFigures *all)
     int32_t ran = all->ran_and_fits + all->ran_but_refused,
             failed = all->failed_and_refused + all->failed_but_fits;
     if (ran)
-        g_string_append_printf(out, "memory: of %d that ran %d fit", ran, all->ran_and_fits);
+        g_string_append_printf(out, "out of memory: predicted right for %d of %d runs that ran",
+                               all->ran_and_fits, ran);
     if (failed)
-        g_string_append_printf(out, "%s of %d that ran out of memory %d are refused",
-                               ran ? ";" : "memory:", failed, all->failed_and_refused);
+        g_string_append_printf(out, "%s %d of %d that ran out",
+                               ran ? " and" : "out of memory: predicted right for",
+                               all->failed_and_refused, failed);
     if (isfinite(all->oom_auc))
         g_string_append_printf(out, "; AUC %.3f", all->oom_auc);
     if (ran || failed)
@@ -201,8 +215,8 @@ static void append_peaks(GString *out, const RhEvaluation *evaluation,
     const RhEvaluatedRun *worst = row_at(evaluation, (guint)f->worst);
     g_string_append_printf(
         out,
-        "peaks: off by %.1f %% in the median of %d measured; mean %.1f, 90th %.1f, bias %+.1f %%;\n"
-        "       worst %+.1f %% (%s)\n",
+        "peak memory: median error %.1f %% over %d measured runs; mean %.1f %%, 90th percentile %.1f "
+        "%%,\n  bias %+.1f %%, worst %+.1f %% (%s)\n",
         100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac, 100 * f->p90_abs_error_frac,
         rh_percent_tenths(f->bias_frac), 100 * peak_error_frac(worst), worst->id);
 }
@@ -239,7 +253,7 @@ static void append_skipped(GString *out, const RhEvaluation *evaluation, bool ve
         g_string_append_printf(out, "skipped: %d (line %d): %s\n", r->count, r->line, r->why);
     }
     if (!verbose && reasons->len > REASONS_MOST)
-        g_string_append_printf(out, "skipped: %u more reasons; -v tells all\n",
+        g_string_append_printf(out, "skipped: for %u more reasons, see -v\n",
                                reasons->len - REASONS_MOST);
 }
 

@@ -4,31 +4,33 @@
 #include "report/evaluation.h"
 #include "report/format.h"
 
-static void append_bars(GString *out, const RhEvaluation *evaluation,
-                        const RhEvaluationFigures *all)
+#define NARROW_FRAC 0.7 /* error bars that hold less are said to be too narrow */
+
+static void append_bars(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree const char **tables = rh_evaluation_groups(evaluation, RH_EVALUATION_BY_TABLE);
-    const char *before = ": ";
+    g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
+    const char *before = ": of ";
     if (all->barred_count == 0)
         return;
     g_string_append_printf(text,
-                           "bars: %.1f %% of %d steps lie within the %.0f %% bar of other sources' "
-                           "runs",
-                           100.0 * all->within_count / all->barred_count, all->barred_count,
-                           100 * RH_RECORD_SHARE);
+                           "error bars: should hold %.0f %% of runs; made from the other sources, "
+                           "they hold %.1f %% of %d",
+                           100 * RH_RECORD_SHARE, 100.0 * all->within_count / all->barred_count,
+                           all->barred_count);
     for (int i = 0; tables[i]; i++) {
         RhEvaluationFigures f =
             rh_evaluation_figures(evaluation, RH_EVALUATION_BY_TABLE, tables[i]);
         if (f.barred_count == 0)
             continue;
-        g_string_append_printf(text, "%s%s %.0f", before, tables[i],
-                               100.0 * f.within_count / f.barred_count);
+        double held = (double)f.within_count / f.barred_count;
+        g_string_append_printf(text, "%s%s %.0f%s", before, tables[i], 100 * held,
+                               held < NARROW_FRAC ? " (too narrow)" : "");
         before = ", ";
     }
     if (all->figures.count > all->barred_count)
-        g_string_append_printf(text, "; %d have none", all->figures.count - all->barred_count);
-    rh_text_wrap(out, text->str, 6, 79);
+        g_string_append_printf(text, "; %d runs have none", all->figures.count - all->barred_count);
+    rh_text_wrap(out, text->str, 2, 79);
 }
 
 /* Appends odds: "memory of megatron: even odds at 99 % full, 95 % at 96 % (69 ran, 0 ran out)". */
@@ -36,7 +38,8 @@ static void append_odds(GString *out, const RhOdds *odds)
 {
     const char *of = odds->stack ? odds->stack : odds->kernels ? odds->kernels : "all";
     g_autofree char *text = g_strdup_printf(
-        "odds of memory (%s): %.0f %% at %.1f %% full, half at %.1f (%d ran, %d ran out, %d peaks)",
+        "fitting in memory (%s): %.0f %% likely at %.1f %% full, 50 %% at %.1f %% (%d ran, %d ran out, "
+        "%d peaks)",
         of, 100 * (1 - RH_ODDS_ASKED), 100 * rh_odds_room(odds, RH_ODDS_ASKED),
         100 * odds->middle_frac, odds->ran, odds->failed, odds->peaks);
     rh_text_wrap(out, text, 2, 79);
@@ -58,10 +61,11 @@ static void append_asked(GString *out, const RhEvaluation *evaluation, const RhR
         wrong[row->failed] += sure == row->failed;
     }
     if (count[0] + count[1] > 0)
-        g_string_append_printf(out,
-                               "odds: %d of %d that ran are less sure than %.0f %%, %d of %d that "
-                               "ran out are surer\n",
-                               wrong[0], count[0], 100 * (1 - RH_ODDS_ASKED), wrong[1], count[1]);
+        g_string_append_printf(
+            out,
+            "--risk: %d of %d runs that ran are less than %.0f %% likely to fit, %d "
+            "of %d that\n  ran out are more likely\n",
+            wrong[0], count[0], 100 * (1 - RH_ODDS_ASKED), wrong[1], count[1]);
 }
 
 /* Appends the evaluation of odds: "odds where a model's runs are left out: Brier 0.03 of 686; said
@@ -72,28 +76,28 @@ static void append_trial(GString *out, const RhOddsTrial *trial, const char *wha
     g_autoptr(GString) text = g_string_new(NULL);
     if (trial->count == 0)
         return;
-    g_string_append_printf(text, "odds by other %s' runs: Brier %.3f of %d; ran out where", what,
-                           trial->brier, trial->count);
+    g_string_append_printf(
+        text, "likelihood to run out, from other %s: Brier score %.3f over %d runs; ran out at",
+        what, trial->brier, trial->count);
     for (int i = 0; i < RH_ODDS_BANDS; i++)
-        g_string_append_printf(text, "%s %.0f to %.0f %% was said %d of %d", i ? "," : "",
+        g_string_append_printf(text, "%s %.0f to %.0f %%: %d of %d", i ? "," : "",
                                100 * (i ? ends[i - 1] : 0), 100 * ends[i], trial->failed[i],
                                trial->runs[i]);
-    rh_text_wrap(out, text->str, 6, 79);
+    rh_text_wrap(out, text->str, 2, 79);
 }
 
 void rh_report_evaluation_coverage(GString *out, const RhEvaluation *evaluation,
                                    const RhRecord *record, bool verbose)
 {
-    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
-    append_bars(out, evaluation, &all);
-    append_asked(out, evaluation, record);
-    append_trial(out, &record->trials[0], "models");
-    append_trial(out, &record->trials[1], "tables");
-    for (guint i = 0, shown = 0; i < record->odds->len && (verbose || shown == 0); i++) {
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    append_bars(out, judged, &all);
+    append_asked(out, judged, record);
+    if (verbose) {
+        append_trial(out, &record->trials[0], "models");
+        append_trial(out, &record->trials[1], "sources");
+    }
+    for (guint i = 0; verbose && i < record->odds->len; i++) {
         const RhOdds *odds = g_ptr_array_index(record->odds, i);
-        if (!verbose && !odds->kernels)
-            continue;
         append_odds(out, odds);
-        shown++;
     }
 }

@@ -81,10 +81,10 @@ static RhServeExtrapolation beyond_of(const RhServeQuery *p, const RhServePlan *
 static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
 {
     const RhArguments *a = p->a;
-    g_autofree char *arrivals = a->rate
-                                    ? NULL
-                                    : g_strdup_printf("%s, the rate is looked for",
-                                                      p->asked->drawn ? "drawn" : "as recorded");
+    g_autofree char *arrivals =
+        a->rate ? NULL
+                : g_strdup_printf("%s, at the highest rate",
+                                  p->asked->drawn ? "Poisson arrivals" : "arrivals of the trace");
     g_auto(GStrv) words = rh_serve_query_words(p, true);
     RhServeQuestion q = rh_serve_query_question(p, arrivals ? arrivals : p->asked->arrivals);
     q.words = (const char *const *)words;
@@ -92,7 +92,7 @@ static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
     q.trust = plan->entries->len > 0 ? &trust : NULL;
     RhServeExtrapolation beyond = beyond_of(p, plan);
     q.beyond = &beyond;
-    RhReportStyle style = {.colored = rh_terminal_colored()};
+    RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)a->verbosity};
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
     g_autofree char *text =
         a->json ? NULL : rh_report_serve_plan_text(&q, plan, &p->options, (int32_t)a->top, &style);

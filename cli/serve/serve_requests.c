@@ -178,23 +178,24 @@ static bool read_arrivals(const char *text, RhRequestsPlan *plan, GError **error
 
 static char *arrivals_text(const RhArguments *a, const RhServeRequests *asked)
 {
-    static const char *const words[] = {"all at once", "evenly", "Poisson", "gamma", "ramp"};
+    static const char *const words[] = {"all at once", "even arrivals", "Poisson arrivals",
+                                        "gamma arrivals", "ramp"};
     g_autofree char *rate = rh_text_number(asked->plan.rate_per_s, 3);
     if (a->concurrency > 0)
-        return g_strdup_printf("%d at a time", asked->client.at_once);
+        return g_strdup_printf("%d concurrent", asked->client.at_once);
     if (!asked->drawn && !a->rate)
-        return g_strdup(asked->list->timed ? "as recorded" : "all at once");
+        return g_strdup(asked->list->timed ? "arrivals of the trace" : "all at once");
     if (!asked->drawn)
-        return g_strdup_printf("as recorded, at %s/s", rate);
+        return g_strdup_printf("arrivals of the trace, scaled to %s/s", rate);
     if (asked->plan.arrival == RH_ARRIVAL_BURST)
         return g_strdup(words[0]);
     if (asked->plan.arrival == RH_ARRIVAL_RAMP) {
         g_autofree char *end = rh_text_number(asked->plan.rate_end_per_s, 3);
-        return g_strdup_printf("ramp from %s/s to %s/s", rate, end);
+        return g_strdup_printf("arrivals from %s/s rising to %s/s", rate, end);
     }
     if (asked->plan.arrival == RH_ARRIVAL_GAMMA) {
         g_autofree char *shape = rh_text_number(asked->plan.burstiness, 3);
-        return g_strdup_printf("gamma of shape %s, %s/s", shape, rate);
+        return g_strdup_printf("gamma arrivals of shape %s, %s/s", shape, rate);
     }
     return g_strdup_printf("%s, %s/s", words[asked->plan.arrival], rate);
 }
@@ -217,13 +218,14 @@ static bool load(const RhArguments *a, RhServeRequests *asked, GError **error)
     asked->list = rh_requests_load(a->requests, a->skip_bad, error);
     if (!asked->list) {
         if (!a->skip_bad && error && *error && strstr((*error)->message, "leave the line out"))
-            rh_error_help(error, "--skip-bad leaves such lines out, and counts them");
+            rh_error_help(error, "--skip-bad skips malformed lines and counts them");
         return false;
     }
-    g_autofree char *fewer = a->count > asked->list->list->len
-                                 ? g_strdup_printf(", which has %u requests, not %" G_GINT64_FORMAT,
-                                                   asked->list->list->len, a->count)
-                                 : NULL;
+    g_autofree char *fewer =
+        a->count > asked->list->list->len
+            ? g_strdup_printf(", which has %u requests instead of %" G_GINT64_FORMAT,
+                              asked->list->list->len, a->count)
+            : NULL;
     if (fewer) {
         g_autofree char *line = g_strdup_printf("note: --count asks for %" G_GINT64_FORMAT
                                                 " requests, the trace has %u",
@@ -233,10 +235,10 @@ static bool load(const RhArguments *a, RhServeRequests *asked, GError **error)
     if (a->count > 0)
         rh_requests_head(asked->list, a->count);
     if (asked->list->skipped_count > 0) {
-        g_autofree char *line = g_strdup_printf(
-            "warning: %" G_GINT64_FORMAT " malformed line%s left out, the first: %s",
-            asked->list->skipped_count, asked->list->skipped_count == 1 ? "" : "s",
-            asked->list->skipped_first);
+        g_autofree char *line =
+            g_strdup_printf("warning: %" G_GINT64_FORMAT " malformed line%s skipped, the first: %s",
+                            asked->list->skipped_count, asked->list->skipped_count == 1 ? "" : "s",
+                            asked->list->skipped_first);
         rh_terminal_hint(line);
     }
     g_autofree char *name = g_path_get_basename(a->requests);
@@ -249,13 +251,14 @@ static bool draw(RhServeRequests *asked, GError **error)
     const RhRequestsPlan *plan = &asked->plan;
     asked->list = rh_requests_draw(plan);
     if (!asked->list)
-        return rh_fail(error, RH_ERROR_NO_ANSWER, "time was up before %d requests were drawn",
-                       plan->count);
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "--timeout ended before %d requests were generated", plan->count);
     g_autofree char *lengths =
         plan->input.low < plan->input.high || plan->output.low < plan->output.high
-            ? g_strdup_printf("%d-%d tokens in, %d-%d out", plan->input.low, plan->input.high,
-                              plan->output.low, plan->output.high)
-            : g_strdup_printf("%d tokens in, %d out", plan->input.high, plan->output.high);
+            ? g_strdup_printf("%d-%d input tokens, %d-%d output tokens", plan->input.low,
+                              plan->input.high, plan->output.low, plan->output.high)
+            : g_strdup_printf("%d input tokens, %d output tokens", plan->input.high,
+                              plan->output.high);
     g_autofree char *sizes =
         plan->input.low < plan->input.high
             ? g_strdup_printf("%d-%d tokens each", plan->input.low, plan->input.high)
@@ -263,7 +266,7 @@ static bool draw(RhServeRequests *asked, GError **error)
                               plan->input.high == 1 ? "" : "s");
     asked->spec = plan->once ? g_steal_pointer(&sizes)
                   : plan->turns > 0
-                      ? g_strdup_printf("talks of %d turns, each %s", plan->turns, lengths)
+                      ? g_strdup_printf("conversations of %d turns, each %s", plan->turns, lengths)
                       : g_steal_pointer(&lengths);
     return true;
 }
@@ -276,14 +279,13 @@ static bool check_span(const RhArguments *a, const RhServeRequests *asked, GErro
         return true;
     if (!asked->drawn && !a->rate)
         return rh_fail(error, RH_ERROR_INPUT,
-                       "%s: its %u requests come over more than 31 years, where clocks tell no "
-                       "tokens apart\n"
-                       "help: times of another unit? --rate 5/s brings them nearer to each other",
+                       "%s: its %u requests span more than 31 years, too long to simulate\n"
+                       "help: check the unit of its times, or set --rate 5/s",
                        a->requests, list->len);
     return rh_fail(error, RH_ERROR_USAGE,
-                   "--rate: %u requests come over more than 31 years, where clocks tell no tokens "
-                   "apart\n"
-                   "help: a higher rate; --concurrency 1 sends each when the last has ended",
+                   "--rate: %u requests span more than 31 years, too long to simulate\n"
+                   "help: a higher rate, or --concurrency 1, which sends each after the last has "
+                   "ended",
                    list->len);
 }
 
@@ -295,12 +297,12 @@ static bool settle(const RhArguments *a, RhServeRequests *asked, bool rate_open,
     if (asked->drawn && !burst && !a->rate && !rate_open)
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "how often requests come is not said\nhelp: --rate 5/s, --concurrency 64, or "
+            "the arrival of requests is not given\nhelp: --rate 5/s, --concurrency 64, or "
             "--arrivals burst");
     if (!asked->drawn && a->rate && rh_requests_rate_per_s(asked->list) <= 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "all requests of %s come at once: no rate stretches that\nhelp: --arrivals "
-                       "poisson draws them anew",
+                       "all requests of %s arrive at once, so that --rate cannot scale them\nhelp: "
+                       "--arrivals poisson gives them new arrival times",
                        a->requests);
     if (asked->drawn && !a->lengths)
         rh_requests_arrive(asked->list, &asked->plan);
@@ -343,7 +345,7 @@ bool rh_serve_requests_fits(const RhServeRequests *asked, const RhModel *model, 
     for (int32_t k = 0; !rh_model_makes_tokens(model) && k < asked->slos.count; k++)
         if (asked->slos.list[k].metric != RH_METRIC_E2E)
             return rh_fail(error, RH_ERROR_USAGE,
-                           "--%s: %s makes no tokens\nhelp: --e2e is the time to the answer",
+                           "--%s: %s generates no tokens\nhelp: --e2e is the latency of its answer",
                            rh_metric_name(asked->slos.list[k].metric), model->name);
     if (!lengths || rh_service_takes(model, asked->list, &local))
         return true;

@@ -13,7 +13,15 @@ static char *seconds(double value_s)
     return isfinite(value_s) ? rh_quantity_format(value_s, RH_QUANTITY_S, 3) : g_strdup("-");
 }
 
-/* Half the interval of a mean, relative to it: "±4 %"; "" where it is not known. */
+/* "±4 %"; "" where it is not known. Caller frees. */
+static char *plus_minus(double frac)
+{
+    return isfinite(frac) && frac > 0
+               ? g_strdup_printf("±%.*f %%", frac < 0.095 ? 1 : 0, 100 * frac)
+               : g_strdup("");
+}
+
+/* Formats the sampling error of a mean: "±4 %"; "" where it is not known. Caller frees. */
 static char *half_width(const RhEstimate *e)
 {
     double frac = e->value > 0 ? (e->high - e->low) / 2 / e->value : (double)NAN;
@@ -21,40 +29,57 @@ static char *half_width(const RhEstimate *e)
                           : g_strdup("");
 }
 
-static void add_row(RhTable *t, const char *name, const RhServedSpread *s)
+/* `model_frac`: the error bar of the model, 0 where there is none. */
+static void add_row(RhTable *t, const char *name, const RhServedSpread *s, double model_frac)
 {
     if (s->count == 0)
         return;
     g_autofree char *mean = seconds(s->mean.value), *half = half_width(&s->mean),
                     *p50 = seconds(s->p50.value), *p90 = seconds(s->p90.value),
-                    *p99 = seconds(s->p99.value);
-    rh_table_rowf(t, "%s|%s|%s|%s|%s|%s", name, mean, half, p50, p90, p99);
+                    *p99 = seconds(s->p99.value), *model = plus_minus(model_frac);
+    rh_table_rowf(t, "%s|%s|%s|%s|%s|%s|%s", name, mean, half, p50, p90, p99, model);
 }
 
-static void append_metrics(GString *out, const RhServiceMetrics *o)
+static const char *part_text(RhTtftPart part, bool once)
+{
+    return part == RH_TTFT_QUEUE             ? "frontend and queue"
+           : part == RH_TTFT_PREFILL && once ? "model pass"
+                                             : rh_ttft_part_name(part);
+}
+
+/* The error bar of the model for a metric; 0: none is known. */
+static double model_error(const RhServeErrorBars *trust, RhMetric metric)
+{
+    if (!trust || !trust->bar)
+        return 0;
+    return metric == RH_METRIC_TTFT   ? trust->bar->ttft_frac
+           : metric == RH_METRIC_TPOT ? trust->bar->tpot_frac
+                                      : 0;
+}
+
+static void append_metrics(GString *out, const RhServiceMetrics *o, const RhServeErrorBars *trust)
 {
     if (o->metrics[RH_METRIC_E2E].count == 0) /* no request was completed */
         return;
     g_string_append_c(out, '\n');
-    g_autoptr(RhTable) t = rh_table_new("<><>>>");
-    rh_table_rowf(t, "|mean||p50|p90|p99");
+    g_autoptr(RhTable) t = rh_table_new("<>>>>>>");
+    rh_table_rowf(t, "|mean|sampling|p50|p90|p99%s", trust && trust->bar ? "|model error" : "");
     for (int m = 0; m < RH_METRIC_LAST; m++) {
         if (!o->once)
-            add_row(t, rh_metric_about((RhMetric)m), &o->metrics[m]);
+            add_row(t, rh_metric_about((RhMetric)m), &o->metrics[m],
+                    model_error(trust, (RhMetric)m));
         else if (m == RH_METRIC_TTFT) /* that is the answer */
-            add_row(t, "time to the answer", &o->metrics[m]);
+            add_row(t, "time to the answer", &o->metrics[m], 0);
         for (int p = 0; m == RH_METRIC_TTFT && p < RH_TTFT_LAST; p++) {
-            bool pass = o->once && p == RH_TTFT_PREFILL;
-            g_autofree char *name =
-                g_strdup_printf("  %s", pass ? "pass" : rh_ttft_part_name((RhTtftPart)p));
+            g_autofree char *name = g_strdup_printf("  %s", part_text((RhTtftPart)p, o->once));
             if (o->ttft_parts[p].mean.value > 0)
-                add_row(t, name, &o->ttft_parts[p]);
+                add_row(t, name, &o->ttft_parts[p], 0);
         }
     }
     rh_table_append(t, out, "");
 }
 
-/* Appends levels: "ttft p99<5 s    kept: 99.4 % within". */
+/* "ttft p99<5 s    met: 99.4 % of requests are below" */
 static void append_levels(GString *out, const RhServiceMetrics *o, const RhSlos *slos)
 {
     g_autoptr(RhTable) t = rh_table_new("<<<");
@@ -63,14 +88,15 @@ static void append_levels(GString *out, const RhServiceMetrics *o, const RhSlos 
         const RhSloVerdict *v = &o->verdicts[k];
         g_autofree char *level = rh_slo_text(slo);
         g_autofree char *mean = slo->share > 0 ? NULL : seconds(v->measured);
-        g_autofree char *within = mean ? g_strdup_printf("the mean is %s", mean)
-                                       : g_strdup_printf("%.4g %% are within", 100 * v->measured);
+        g_autofree char *within =
+            mean ? g_strdup_printf("the mean is %s", mean)
+                 : g_strdup_printf("%.4g %% of requests are", 100 * v->measured);
         rh_table_rowf(t, "%s|%s|%s", level,
-                      v->kept_surely   ? "kept"
-                      : v->kept_likely ? "kept, if not so far off as the error bar"
-                      : v->kept        ? "kept, perhaps by luck"
-                                       : "BROKEN",
-                      isnan(v->measured) ? "nothing to judge by" : within);
+                      v->kept_surely   ? "met"
+                      : v->kept_likely ? "met, but not at the end of the error bar"
+                      : v->kept        ? "met, but perhaps by chance"
+                                       : "NOT MET",
+                      isnan(v->measured) ? "no requests to measure it" : within);
     }
     if (slos->count > 0)
         g_string_append_c(out, '\n');
@@ -84,13 +110,13 @@ static void append_given_up(GString *line, const RhServeQuestion *q, const RhSer
         return;
     double first_s = q->client->ttft_patience_s, end_s = q->client->e2e_patience_s;
     g_autofree char *first = seconds(first_s), *end = seconds(end_s);
-    g_string_append_printf(line, "; %" G_GINT64_FORMAT " given up by %s client%s (",
+    g_string_append_printf(line, "; %" G_GINT64_FORMAT " abandoned by %s client%s (",
                            o->timed_out_count, o->timed_out_count == 1 ? "its" : "their",
                            o->timed_out_count == 1 ? "" : "s");
     if (first_s > 0)
-        g_string_append_printf(line, "no first token in %s", first);
+        g_string_append_printf(line, "no first token within %s", first);
     if (end_s > 0)
-        g_string_append_printf(line, "%sno last one in %s", first_s > 0 ? ", or " : "", end);
+        g_string_append_printf(line, "%sno last token within %s", first_s > 0 ? ", or " : "", end);
     g_string_append_c(line, ')');
 }
 
@@ -100,11 +126,11 @@ static void append_in_vain(GString *line, const RhServiceResult *r)
                     *made = rh_text_large((double)r->tokens_lost);
     bool makes = r->tokens_lost > 0 && !r->once;
     if (r->prompt_tokens_lost > 0 && makes)
-        g_string_append_printf(line, "; %s tokens read and %s made in vain", read, made);
+        g_string_append_printf(line, "; %s input and %s output tokens wasted", read, made);
     else if (r->prompt_tokens_lost > 0)
-        g_string_append_printf(line, "; %s tokens read in vain", read);
+        g_string_append_printf(line, "; %s input tokens wasted", read);
     else if (makes)
-        g_string_append_printf(line, "; %s tokens made in vain", made);
+        g_string_append_printf(line, "; %s output tokens wasted", made);
 }
 
 static void append_counts(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
@@ -123,24 +149,23 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
                                q->list->skipped_count, q->list->skipped_count == 1 ? "" : "s");
     g_string_append(out, "\nrequests: ");
     rh_text_wrap(out, line->str, 10, 79);
-    g_string_printf(line, "%s of %s, ", done, count);
+    g_string_printf(line, "%s of %s requests, ", done, count);
     if (!o->once)
-        g_string_append_printf(line, "%s tokens in, %s out, ", in, generated);
-    g_string_append_printf(line, "over %s", span);
+        g_string_append_printf(line, "%s input and %s output tokens, ", in, generated);
+    g_string_append_printf(line, "in %s", span);
     if (o->steady)
-        g_string_append_printf(line, " (rates are those of the steady %s from %s on)", steady,
+        g_string_append_printf(line, "; rates are of the steady state, %s from %s on", steady,
                                from);
     if (o->refused_count > 0)
         g_string_append_printf(
-            line, "; %" G_GINT64_FORMAT " refused: too long for the cache or the model",
+            line, "; %" G_GINT64_FORMAT " refused as too long for the KV cache or the model",
             o->refused_count);
     if (o->unfinished_count > 0)
         g_string_append_printf(line, "; %" G_GINT64_FORMAT " unfinished", o->unfinished_count);
     append_given_up(line, q, o);
     append_in_vain(line, r);
     if (o->preempted_count > 0)
-        g_string_append_printf(line, "; %" G_GINT64_FORMAT " times one was put out and begun again",
-                               o->preempted_count);
+        g_string_append_printf(line, "; %" G_GINT64_FORMAT " preemptions", o->preempted_count);
     g_string_append(out, "done:     ");
     rh_text_wrap(out, line->str, 10, 79);
 }
@@ -162,12 +187,12 @@ static void append_failures(GString *out, const RhServeQuestion *q, const RhServ
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_printf(line, "%d", r->failures_count);
     if (r->failures_count > 0)
-        g_string_append_printf(line, ", the server away for %s%s", down,
+        g_string_append_printf(line, ", the server down for %s%s", down,
                                r->failures_count > 1 ? " each time" : "");
     g_string_append_printf(line,
                            "; %" G_GINT64_FORMAT " request%s sent again, %" G_GINT64_FORMAT
-                           " lost. First tokens take %s in the mean and %s at p99, without "
-                           "failures %s and %s; goodput is %s requests/s, without them %s",
+                           " lost. TTFT is %s (mean) and %s (p99), without failures %s and %s; "
+                           "goodput is %s requests/s, without failures %s",
                            o->resent_count, o->resent_count == 1 ? "" : "s", o->lost_count, mean,
                            p99, mean_u, p99_u, good, good_u);
     g_string_append(out, "failures: ");
@@ -181,7 +206,8 @@ static void append_tiers(GString *line, const RhServiceResult *r)
     if (r->tiers && prompts > 0)
         g_string_append_printf(
             line,
-            ", %.3g %% came from host memory and %.3g %% from drives, whose links were busy for %s",
+            ", %.3g %% were loaded from host memory and %.3g %% from drives, over links that were "
+            "busy for %s",
             100 * (double)r->tokens_loaded[RH_CACHE_TIER_HOST] / prompts,
             100 * (double)r->tokens_loaded[RH_CACHE_TIER_NVME] / prompts, load);
 }
@@ -192,7 +218,7 @@ static void append_scaling(GString *out, const RhServiceResult *r)
         return;
     g_autofree char *start = seconds(r->start_s), *there = rh_text_number(r->gpu_s / 3600, 4);
     g_autofree char *line = g_strdup_printf(
-        "%d server%s at most, %d started in %s each; GPUs were there for %s hours, %.3g in the mean",
+        "at most %d server%s; %d started, in %s each; %s GPU-hours, %.3g GPUs in the mean",
         r->replicas_most, r->replicas_most == 1 ? "" : "s", r->starts, start, there,
         r->gpu_s / fmax(r->duration_s, 1e-9));
     g_string_append(out, "scaling:  ");
@@ -202,10 +228,10 @@ static void append_scaling(GString *out, const RhServiceResult *r)
 static void append_energy(GString *out, const RhServiceMetrics *o)
 {
     if (o->once && isfinite(o->energy_j_per_request))
-        g_string_append_printf(out, "energy:   %.3g J a request, %.3g kWh per million\n",
+        g_string_append_printf(out, "energy:   %.3g J per request, %.3g kWh per million\n",
                                o->energy_j_per_request, o->energy_j_per_request / 3.6);
     else if (isfinite(o->energy_j_per_token))
-        g_string_append_printf(out, "energy:   %.3g J a token, %.3g kWh per million\n",
+        g_string_append_printf(out, "energy:   %.3g J per output token, %.3g kWh per million\n",
                                o->energy_j_per_token, o->energy_j_per_token / 3.6);
 }
 
@@ -214,40 +240,39 @@ static void append_batches(GString *out, const RhServiceResult *r)
 {
     int64_t batches = r->iterations_stepped + r->iterations_skipped;
     g_autofree char *count = rh_text_large((double)batches);
-    g_autofree char *mean = batches > 0 ? g_strdup_printf(" of %.3g in the mean",
+    g_autofree char *mean = batches > 0 ? g_strdup_printf(", %.3g requests each in the mean",
                                                           (double)r->tokens_out / (double)batches)
                                         : g_strdup("");
-    g_autofree char *line = g_strdup_printf("a batch under way %.3g %% of the time, %s batches%s",
+    g_autofree char *line = g_strdup_printf("running a batch %.3g %% of the time; %s batches%s",
                                             100 * r->window.busy_frac, count, mean);
     g_string_append(out, "servers:  ");
     rh_text_wrap(out, line, 10, 79);
 }
 
-/* Appends how busy servers are. That a server works says little of its load: a batch of one
- * sequence keeps it busy, too. */
-static void append_servers(GString *out, const RhServiceResult *r, const RhServiceMetrics *o)
+/* Appends the load of the servers. A batch of one sequence keeps a server running, too. */
+static void append_servers(GString *out, const RhServiceResult *r, const RhServiceMetrics *o,
+                           bool verbose)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
     g_autofree char *iterations = rh_text_large(all),
                     *number = rh_text_number(o->sequences_mean, 3),
                     *sequences = o->completed_count == o->requests_count
-                                     ? g_strdup_printf(" %s sequences at once in the mean,", number)
+                                     ? g_strdup_printf(" %s sequences at once in the mean;", number)
                                      : g_strdup("");
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_printf(
-        line,
-        "a batch under way %.3g %% of the time,%s cache %.3g %% full at its peak, %s iterations",
-        100 * r->window.busy_frac, sequences, 100 * r->kv_peak_frac, iterations);
+    g_string_printf(line,
+                    "running a batch %.3g %% of the time;%s KV cache at most %.3g %% full%s%s%s",
+                    100 * r->window.busy_frac, sequences, 100 * r->kv_peak_frac,
+                    verbose ? "; " : "", verbose ? iterations : "", verbose ? " iterations" : "");
     if (r->remembers)
-        g_string_append_printf(line, "; %.3g %% of the prompts' tokens were in the cache",
+        g_string_append_printf(line, "; %.3g %% of the input tokens were cached",
                                100 * rh_found_frac(r));
     append_tiers(line, r);
     g_string_append(out, "servers:  ");
     rh_text_wrap(out, line->str, 10, 79);
 }
 
-/* Appends that requests exceed the positions of the model's file, which rotary embeddings and this
- * simulation allow, while servers take it for a limit. */
+/* Warns of requests beyond the model's positions: they are simulated, but servers refuse them by default. */
 static void append_beyond(GString *out, const RhServeQuestion *q, const RhServiceResult *result)
 {
     const RhModel *model = q->q->c->model;
@@ -263,22 +288,21 @@ static void append_beyond(GString *out, const RhServeQuestion *q, const RhServic
         return;
     g_autofree char *count = rh_text_count(beyond), *most = rh_text_count(model->positions);
     g_autofree char *line = g_strdup_printf(
-        "%s request%s longer than the %s positions of the model's file: servers refuse such ones "
-        "unless they are told to take more",
+        "warning: %s request%s longer than the %s positions of the model; servers refuse them by "
+        "default",
         count, beyond == 1 ? " is" : "s are", most);
-    g_string_append(out, "watch:    ");
-    rh_text_wrap(out, line, 10, 79);
+    rh_text_wrap(out, line, 2, 79);
 }
 
-/* Appends the error bar that is used for levels without one of their own. */
+/* Says which error bar service levels are judged by, if the service has none of its own. */
 static void append_widest(GString *out, const RhSlos *slos)
 {
     if (slos->count == 0 || !slos->allowance.widest_of)
         return;
     g_autofree char *widest = rh_report_widest(&slos->allowance);
-    g_autofree char *line = g_strconcat("levels are judged by ", widest, NULL);
-    g_string_append(out, "           ");
-    rh_text_wrap(out, line, 11, 79);
+    g_autofree char *line = g_strconcat("service levels are judged by ", widest, NULL);
+    g_string_append(out, "  ");
+    rh_text_wrap(out, line, 4, 77);
 }
 
 /* Appends "; 3,488 of 4,000 gave up". */
@@ -298,13 +322,12 @@ static void append_overload(GString *out, const RhServiceMetrics *o)
         return;
     g_autofree char *came = rh_text_number(o->offered_per_s, 3),
                     *served = rh_text_number(o->request_rate_per_s, 3);
-    g_string_append_printf(
-        out, "OVERLOADED: %s requests/s came, %s/s were served: %s\n", came, served,
-        o->timed_out_count > 0 ? "others gave up in a queue that\n"
-                                 "      would grow without end (times below are those of requests "
-                                 "that were served)"
-                               : "the queue grows without end\n"
-                                 "      (times below are those of a sample that ended)");
+    g_string_append_printf(out, "OVERLOADED: %s requests/s arrive, %s/s are served: %s\n", came,
+                           served,
+                           o->timed_out_count > 0 ? "clients of the others gave up\n"
+                                                    "      (times below are of served requests)"
+                                                  : "the queue grows without limit\n"
+                                                    "      (times below are of a finite sample)");
 }
 
 GPtrArray *rh_report_serve_warnings(const RhServeQuestion *q, const RhServiceMetrics *o, bool found)
@@ -323,30 +346,32 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
                     *each = rh_text_rate(o->tokens_per_s_per_gpu),
                     *share = rh_text_number(o->request_rate_per_s / MAX(r->gpus, 1), 3);
     if (o->completed_count == 0)
-        g_string_append_printf(out, "%sno request is answered%s%s", bold, plain,
+        g_string_append_printf(out, "%sno request is served%s%s", bold, plain,
                                o->refused_count == o->requests_count
-                                   ? ": each is too long for the cache or the model"
+                                   ? ": all are too long for the KV cache or the model"
                                    : "");
     else if (o->once)
         g_string_append_printf(out, "%s%s requests/s%s (%s per GPU)", bold, rate, plain, share);
     else
-        g_string_append_printf(out, "%s%s requests/s, %s tokens/s%s (%s per GPU)", bold, rate,
-                               tokens, plain, each);
+        g_string_append_printf(out, "%s%s requests/s, %s output tokens/s%s (%s per GPU)", bold,
+                               rate, tokens, plain, each);
     if (q->slos->count > 0)
-        g_string_append_printf(out, ", %.4g %% within every limit", 100 * o->slo_met_frac);
+        g_string_append_printf(out, ", %.4g %% meet all service levels", 100 * o->slo_met_frac);
     append_impatience(out, o);
     g_string_append_c(out, '\n');
     append_overload(out, o);
-    g_string_append_printf(out, "%s on %d GPU%s\n", q->deployment, r->gpus,
-                           r->gpus == 1 ? "" : "s");
+    g_autofree char *line =
+        g_strdup_printf("%s on %d GPU%s of %s, %s", q->q->c->model->name, r->gpus,
+                        r->gpus == 1 ? "" : "s", q->q->hardware->name, q->deployment);
+    rh_text_wrap(out, line, 2, 79);
     rh_report_service_cost(out, o, &q->q->c->platform->price_usd_per_gpu_hour, "");
-    append_metrics(out, o);
+    append_metrics(out, o, q->trust);
     append_levels(out, o, q->slos);
     append_counts(out, q, r, o);
     if (o->once)
         append_batches(out, r);
     else
-        append_servers(out, r, o);
+        append_servers(out, r, o, style->verbosity > 0);
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, o);
@@ -354,13 +379,12 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     rh_report_warnings_text(out, watches);
     append_beyond(out, q, r);
     if (o->completed_count > 0) {
-        g_string_append(
-            out, "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
+        g_string_append(out,
+                        "sampling: 95 % interval of the mean, from random arrivals and lengths\n");
         rh_report_served_trust(out, q->trust);
         append_widest(out, q->slos);
     }
     if (!style->saved_as)
-        g_string_append(out,
-                        "next: the same with -o requests.csv: what each request lived through\n");
+        g_string_append(out, "next: add -o requests.csv for one row per request\n");
     return g_string_free(out, FALSE);
 }

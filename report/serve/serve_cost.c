@@ -6,9 +6,10 @@
 
 static void append_tokens(GString *out, const RhServiceMetrics *o)
 {
-    g_string_append_printf(out, "$%.3g per million tokens made, $%.3g read, $%.3g of both",
-                           1e6 * o->cost_usd_per_token, 1e6 * o->cost_usd_per_token_in,
-                           1e6 * o->cost_usd_per_token_both);
+    g_string_append_printf(
+        out, "$%.3g per million output tokens, $%.3g per million input, $%.3g of both",
+        1e6 * o->cost_usd_per_token, 1e6 * o->cost_usd_per_token_in,
+        1e6 * o->cost_usd_per_token_both);
 }
 
 void rh_report_service_cost(GString *out, const RhServiceMetrics *o, const RhFact *price,

@@ -1,4 +1,4 @@
-/* Formats the error bars of a service's metrics. */
+/* Describes the error bars of a service. */
 #include "report/format.h"
 #include "report/serve/serve_words.h"
 
@@ -11,22 +11,23 @@ static char *percent(double frac)
 static char *words_of(const RhServedBar *bar)
 {
     g_autofree char *ttft = percent(bar->ttft_frac), *tpot = percent(bar->tpot_frac),
-                    *fitted = bar->fitted > 0
-                                  ? g_strdup_printf("; constants were fitted to %d", bar->fitted)
-                                  : g_strdup("");
+                    *fitted =
+                        bar->fitted > 0
+                            ? g_strdup_printf("; the model was fitted to %d of them", bar->fitted)
+                            : g_strdup("");
     return g_strdup_printf(
-        "first token ±%s, per token ±%s: within that were %.0f %% of %d published rows of %d "
-        "model%s (%s on %s, %s%s%s%s)",
+        "TTFT ±%s, TPOT ±%s: %.0f %% of %d published results of %d model%s were within it (%s on "
+        "%s, %s%s%s%s)",
         ttft, tpot, 100 * RH_RECORD_SHARE, bar->rows, bar->models, bar->models == 1 ? "" : "s",
         bar->scheduler, bar->device ? bar->device : bar->generation, bar->kind,
-        bar->apart ? ", two pools" : "", bar->starved ? ", the cache full" : "", fitted);
+        bar->apart ? ", separate pools" : "", bar->starved ? ", KV cache full" : "", fitted);
 }
 
 char *rh_report_widest(const RhSloAllowance *a)
 {
     g_autofree char *ttft = percent(a->ttft_frac), *tpot = percent(a->tpot_frac);
-    return g_strdup_printf("the widest bar of %s models on any device, ±%s and ±%s", a->widest_of,
-                           ttft, tpot);
+    return g_strdup_printf("the widest error bar of %s models on any device, TTFT ±%s, TPOT ±%s",
+                           a->widest_of, ttft, tpot);
 }
 
 void rh_report_served_trust(GString *out, const RhServeErrorBars *trust)
@@ -34,9 +35,9 @@ void rh_report_served_trust(GString *out, const RhServeErrorBars *trust)
     if (!trust)
         return;
     g_autofree char *line =
-        trust->bar ? words_of(trust->bar) : g_strdup_printf("not known: %s", trust->why_not);
-    g_string_append(out, "error bar: ");
-    rh_text_wrap(out, line, 11, 79);
+        trust->bar ? words_of(trust->bar) : g_strdup_printf("unknown: %s", trust->why_not);
+    g_autofree char *labelled = g_strconcat("model error: ", line, NULL);
+    rh_text_wrap(out, labelled, 2, 79);
 }
 
 void rh_put_served_trust(RhJsonWriter *w, const RhServeErrorBars *trust)

@@ -13,12 +13,14 @@ static char *number_or_dash(double value, RhQuantity kind)
     return isfinite(value) ? rh_quantity_format(value, kind, 3) : g_strdup("-");
 }
 
-/* Text of two times: "83 ms/412 ms". */
-static char *two_times(const RhServedSpread *s)
+/* "83/412 ms", "83 ms/1.2 s". Caller frees. */
+static char *pair(const RhServedSpread *s)
 {
     g_autofree char *p50 = number_or_dash(s->p50.value, RH_QUANTITY_S),
                     *p99 = number_or_dash(s->p99.value, RH_QUANTITY_S);
-    return g_strdup_printf("%s/%s", p50, p99);
+    const char *unit = strchr(p50, ' '), *other = strchr(p99, ' ');
+    int length = unit && g_strcmp0(unit, other) == 0 ? (int)(unit - p50) : (int)strlen(p50);
+    return g_strdup_printf("%.*s/%s", length, p50, p99);
 }
 
 char *rh_report_servers(const RhDeployment *d)
@@ -26,26 +28,27 @@ char *rh_report_servers(const RhDeployment *d)
     GString *out = g_string_new(NULL);
     for (int32_t p = 0; p < d->pools_count; p++) {
         const RhPool *pool = &d->pools[p];
-        g_string_append_printf(out, "%stp%d", p ? " + " : "", pool->tp);
+        g_string_append(out, p ? " + " : "");
+        if (pool->replicas > 1 || d->pools_count > 1)
+            g_string_append_printf(out, "%d x ", pool->replicas);
+        g_string_append_printf(out, "tp%d", pool->tp);
         if (pool->pp > 1)
             g_string_append_printf(out, " pp%d", pool->pp);
         if (pool->dp > 1)
             g_string_append_printf(out, " dp%d", pool->dp);
         if (pool->ep > 1)
             g_string_append_printf(out, " ep%d", pool->ep);
-        if (pool->replicas > 1 || d->pools_count > 1)
-            g_string_append_printf(out, " x%d", pool->replicas);
     }
     return g_string_free(out, FALSE);
 }
 
-/* The level that breaks next, or "speed". Caller frees. */
-static char *binding_level(const RhServeEntry *e, const RhSlos *slos)
+/* Names the service level that limits the rate, or "throughput". Caller frees. */
+static char *binds(const RhServeEntry *e, const RhSlos *slos)
 {
     if (e->binding < 0)
-        return g_strdup("speed");
+        return g_strdup("throughput");
     g_autofree char *level = rh_slo_text(&slos->list[e->binding]);
-    return g_strdup_printf("%s%s", level, e->cache_full ? ", cache full" : "");
+    return g_strdup_printf("%s%s", level, e->cache_full ? " with a full KV cache" : "");
 }
 
 /* Text of a limit: "64", or "16/128" of two pools that differ. Caller frees. */
@@ -69,15 +72,15 @@ char *rh_report_limits(const RhServeEntry *e)
 {
     const RhPool *pool = &e->deployment.pools[0];
     if (e->outcome.once)
-        return g_strdup_printf("batch %d, window %d ms", pool->batch, pool->window);
+        return g_strdup_printf("batches of up to %d, window %d ms", pool->batch, pool->window);
     g_autofree char *batch = batch_text(&e->deployment), *chunk = chunk_text(&e->deployment);
-    return g_strdup_printf("batch %s, chunk %s", batch, chunk);
+    return g_strdup_printf("max batch %s, prefill chunk %s", batch, chunk);
 }
 
 static void append_once_table(GString *out, const RhServePlan *plan, int32_t top)
 {
     g_autoptr(RhTable) t = rh_table_new("><>>>>>");
-    rh_table_rowf(t, "#|servers|batch|window|req/s|/GPU|answer p50/p99");
+    rh_table_rowf(t, "#|replicas|batch|window|req/s|req/s/GPU|latency p50/p99");
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
         const RhPool *pool = &e->deployment.pools[0];
@@ -94,7 +97,7 @@ static void append_once_table(GString *out, const RhServePlan *plan, int32_t top
 static void append_table(GString *out, const RhServePlan *plan, int32_t top)
 {
     g_autoptr(RhTable) t = rh_table_new("><>>>>>>");
-    rh_table_rowf(t, "#|servers|batch|chunk|req/s|/GPU|TTFT p50/p99|TPOT p50/p99");
+    rh_table_rowf(t, "#|replicas|batch|chunk|req/s|req/s/GPU|TTFT p50/p99|TPOT p50/p99");
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
         g_autofree char *text = rh_report_servers(&e->deployment),
@@ -109,38 +112,63 @@ static void append_table(GString *out, const RhServePlan *plan, int32_t top)
     rh_table_append(t, out, "");
 }
 
-/* Appends the binding limits of the rows for which a higher rate, or fewer GPUs, was tried. */
-static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *slos, int32_t top)
+/* Is a higher rate, or fewer GPUs, known to fail? */
+static bool is_limited(const RhServeEntry *e)
 {
-    g_autoptr(GString) line = g_string_new(NULL);
-    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
-        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        g_autofree char *what = binding_level(e, slos);
-        if (e->broken_per_s > 0 || e->fewer_broke)
-            g_string_append_printf(line, "%s%u %s", line->len ? "; " : "", i + 1, what);
-    }
-    if (line->len == 0)
-        return;
-    g_string_append(out, "what binds: ");
-    rh_text_wrap(out, line->str, 12, 79);
+    return e->broken_per_s > 0 || e->fewer_broke;
 }
 
-static void append_counts(GString *out, const RhServeQuestion *q, const RhServePlan *plan)
+/* Appends the rows that `what` limits: "tpot p99<40 ms (#1, #2)". */
+static void append_limit(GString *line, const RhServePlan *plan, const RhSlos *slos, guint rows,
+                         const char *what)
+{
+    g_autoptr(GString) ranks = g_string_new(NULL);
+    for (guint i = 0; i < rows; i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        g_autofree char *own = binds(e, slos);
+        if (is_limited(e) && strcmp(own, what) == 0)
+            g_string_append_printf(ranks, "%s#%u", ranks->len ? ", " : "", i + 1);
+    }
+    g_string_append_printf(line, "%s %s (%s)", line->str[line->len - 1] == ':' ? "" : ",", what,
+                           ranks->str);
+}
+
+/* Appends what limits the rate of each row. */
+static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *slos, int32_t top)
+{
+    g_autoptr(GString) line = g_string_new("limited by:");
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    guint rows = MIN(plan->entries->len, (guint)top);
+    for (guint i = 0; i < rows; i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        char *what = is_limited(e) ? binds(e, slos) : NULL;
+        if (what && g_hash_table_add(seen, what))
+            append_limit(line, plan, slos, rows, what);
+    }
+    if (g_hash_table_size(seen) > 0)
+        rh_text_wrap(out, line->str, 2, 79);
+}
+
+static void append_counts(GString *out, const RhServeQuestion *q, const RhServePlan *plan,
+                          bool verbose)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count),
                     *fit = rh_text_count(plan->fit_count),
                     *simulated = rh_text_count(plan->simulated_count),
                     *runs = rh_text_count(plan->runs_count);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_printf(line, "%s, %s", q->requests, q->arrivals);
-    g_string_append(out, "\nrequests:   ");
-    rh_text_wrap(out, line->str, 12, 79);
-    g_string_append_printf(out, "%s deployments, %s fit, %s simulated in %s runs%s\n", legal, fit,
-                           simulated, runs, plan->timed_out ? "; TIME WAS UP before all" : "");
+    g_string_printf(line, "requests: %s, %s", q->requests, q->arrivals);
+    rh_text_wrap(out, line->str, 2, 79);
+    if (plan->timed_out)
+        g_string_append(out, "STOPPED by --timeout before all deployments were simulated\n");
+    if (!verbose)
+        return;
+    g_string_append_printf(out, "searched: %s deployments, %s fit, %s simulated in %s runs\n",
+                           legal, fit, simulated, runs);
     if (plan->larger_count > 0)
         g_string_append_printf(out,
-                               "left alone: %d other degree%s of servers, which need more GPUs by "
-                               "the closed form\n",
+                               "skipped: %d other degree%s of parallelism, which need more GPUs by "
+                               "their bounds\n",
                                plan->larger_count, plan->larger_count == 1 ? "" : "s");
 }
 
@@ -152,35 +180,39 @@ void rh_report_levels(GString *out, const RhSlos *slos)
     }
 }
 
-static void append_answer(GString *out, const RhServePlan *plan, const RhServePlanOptions *o,
-                          const RhFact *price, const char *bold, const char *plain)
+static void append_answer(GString *out, const RhServeQuestion *q, const RhServePlan *plan,
+                          const RhServePlanOptions *o, const char *bold, const char *plain)
 {
+    const RhFact *price = &q->q->c->platform->price_usd_per_gpu_hour;
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autofree char *text = rh_report_servers(&e->deployment), *limits = rh_report_limits(e),
                     *rate = rh_text_number(e->rate_per_s, 3),
                     *tokens = rh_text_rate(e->outcome.tokens_per_s_per_gpu);
-    g_string_append_printf(out, "%sbest: %s, %s%s, on %d GPU%s of %s\n", bold, text, limits, plain,
-                           e->gpus, e->gpus == 1 ? "" : "s", e->deployment.server);
+    g_string_append_printf(out, "%sbest: %s on %d GPU%s, %s%s\n", bold, text, e->gpus,
+                           e->gpus == 1 ? "" : "s", limits, plain);
     if (e->deployment.pools_count > 1)
-        g_string_append(out, "      the first read prompts, the second make tokens\n");
+        g_string_append(out, "      (the first do prefill, the second decode)\n");
     g_string_append_printf(out, "      %s%s requests/s", o->rate_per_s > 0 ? "" : "up to ", rate);
     if (!e->outcome.once)
-        g_string_append_printf(out, ", %s tokens/s/GPU", tokens);
-    g_string_append(out, " within ");
+        g_string_append_printf(out, ", %s output tokens/s/GPU", tokens);
+    g_string_append(out, " with ");
     rh_report_levels(out, &o->slos);
     g_string_append_c(out, '\n');
     rh_report_service_cost(out, &e->outcome, price, "      ");
+    g_autofree char *job = g_strdup_printf("service: %s on %s, %s", q->q->c->model->name,
+                                           q->q->hardware->name, e->deployment.server);
+    rh_text_wrap(out, job, 2, 79);
     g_string_append_c(out, '\n');
 }
 
-/* Appends the level that is missed however few requests come. */
-static void append_unkept(GString *out, const RhMissedLevel *u, const RhSlos *slos)
+/* Appends a service level that no deployment meets, however few requests arrive. */
+static void append_unkept(GString *out, const RhServeMissed *u, const RhSlos *slos)
 {
     g_autofree char *level = rh_slo_text(&slos->list[u->level]),
                     *text = rh_deployment_format(&u->deployment),
                     *least = rh_quantity_format(u->least_s, RH_QUANTITY_S, 3);
     g_string_append_printf(
-        out, "%s: an empty server takes at least %s, the nearest being\n         %s\n", level,
+        out, "%s cannot be met: an idle server takes at least %s, with\n         %s\n", level,
         least, text);
 }
 
@@ -193,8 +225,8 @@ static void append_too_long(GString *out, const RhServeLargestCache *r)
                     *longest = rh_text_count(r->longest), *tokens = rh_text_count(r->tokens),
                     *text = rh_deployment_format(&r->deployment);
     g_string_append_printf(out,
-                           "too long for any cache: %s of %s requests, of up to %s tokens\n"
-                           "         the roomiest holds %s: %s\n",
+                           "too long for any KV cache: %s of %s requests, of up to %s tokens\n"
+                           "         the largest cache holds %s: %s\n",
                            count, all, longest, tokens, text);
 }
 
@@ -205,8 +237,8 @@ static void append_refused(GString *out, const RhServeEntry *best)
         return;
     g_autofree char *refused = rh_text_count(best->outcome.refused_count),
                     *all = rh_text_count(best->outcome.requests_count);
-    g_string_append_printf(out, "refused by the first: %s of %s requests, too long for its cache\n",
-                           refused, all);
+    g_string_append_printf(
+        out, "#1 refuses %s of %s requests, which are too long for its KV cache\n", refused, all);
 }
 
 void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServePlanOptions *o)
@@ -219,25 +251,24 @@ void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServ
         g_autofree char *text = rh_deployment_format(&e->deployment),
                         *what = binding_level(e, &o->slos),
                         *rate = rh_text_number(e->bound_per_s, 3);
-        g_string_append_printf(out, "nearest: %s\n         at most %s/s in closed form", text,
-                               rate);
+        g_string_append_printf(out, "closest: %s\n         at most %s/s by its bound", text, rate);
         if (e->broken_per_s > 0) {
             g_autofree char *broken = rh_text_number(e->broken_per_s, 3);
-            g_string_append_printf(out, "; at %s/s what breaks is %s", broken, what);
+            g_string_append_printf(out, "; at %s/s it misses %s", broken, what);
         }
         g_string_append_c(out, '\n');
     } else if (plan->unkept.least_s > 0) {
         append_unkept(out, &plan->unkept, &o->slos);
     } else if (!plan->timed_out) {
-        g_string_append(out, "a single sequence takes longer for a token than is allowed\n");
+        g_string_append(out, "a single sequence takes longer per token than the limit\n");
     }
 }
 
 static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
 {
     GString *out =
-        g_string_new(plan->timed_out ? "time was up before a deployment was found that keeps "
-                                     : "no deployment keeps ");
+        g_string_new(plan->timed_out ? "--timeout ended before a deployment was found that meets "
+                                     : "no deployment meets ");
     const RhServeEntry *e = &plan->nearest;
     rh_report_levels(out, &o->slos);
     if (o->rate_per_s > 0) {
@@ -247,28 +278,28 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     g_string_append_printf(out, " on %d GPU%s\n", o->gpus, o->gpus == 1 ? "" : "s");
     rh_report_serve_nearest(out, plan, o);
     if (plan->timed_out)
-        g_string_append(out, "help: more time (--timeout)\n");
-    else if (plan->largest_cache.count > 0)
-        g_string_append(out, "help: more GPUs for a server, a cache in 8 bits (-s kv=fp8), or "
+        g_string_append(out, "help: a longer --timeout\n");
+    else if (plan->roomiest.count > 0)
+        g_string_append(out, "help: more GPUs per replica, an 8-bit KV cache (-s kv=fp8), or "
                              "shorter requests\n");
     else if (e->bound_per_s <= 0 && plan->unkept.least_s > 0)
-        g_string_append(out, "help: a wider level, a quicker GPU, or more of them for a server\n");
+        g_string_append(out, "help: a looser limit, a faster GPU, or more GPUs per replica\n");
     else
         g_string_append(
-            out, "help: more GPUs (--gpus, -p NAME:NODES), a wider level, or a lower rate\n");
+            out, "help: more GPUs (--gpus, -p NAME:NODES), a looser limit, or a lower rate\n");
     return g_string_free(out, FALSE);
 }
 
 char *rh_report_chance(const RhServePlanOptions *o, bool parted)
 {
-    g_autofree char *part = parted ? g_strdup_printf(" (of about %d servers, where there are more, "
-                                                     "at their share of the rate)",
-                                                     RH_SERVE_PART)
-                                   : g_strdup("");
-    g_autofree char *draws =
-        g_strdup_printf(", and in each of %d further draws%s: in another %d times of %d",
-                        RH_SERVE_DRAWS, part, RH_SERVE_DRAWS, RH_SERVE_DRAWS + 1);
-    return g_strdup_printf("levels are kept at the bad end of 95 %% intervals of chance%s",
+    g_autofree char *part = parted
+                                ? g_strdup_printf(" (larger deployments: of about %d replicas, at "
+                                                  "their share of the rate)",
+                                                  RH_SERVE_PART)
+                                : g_strdup("");
+    g_autofree char *draws = g_strdup_printf(", in %d more random samples%s", RH_SERVE_DRAWS, part);
+    return g_strdup_printf("margin: the limits hold at the pessimistic end of the 95 %% sampling "
+                           "interval%s",
                            o->drawn ? draws : "");
 }
 
@@ -287,19 +318,18 @@ static void append_next(GString *out, const RhServeQuestion *q, const RhServeEnt
     g_string_append_printf(out, " \\\n      -s %s\n", text);
 }
 
-/* Error bar by which levels are kept; caller frees. */
+/* Says which error bar the limits hold with. Caller frees. */
 static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
 {
-    static const char chance[] = "(--error-bar none: of chance alone)";
+    static const char chance[] = "(not with --error-bar none)";
     if (!rh_slo_allows(a))
-        return g_strdup("; the model of the server adds its own error, for which nothing is "
-                        "allowed");
+        return g_strdup("; the model error is not allowed for");
     if (!a->widest_of)
         return g_strdup_printf(
-            ", and at the upper end of the error bar%s %s",
-            q->trust && q->trust->bar ? "" : " of services whose cache is not full", chance);
+            ", and with times longer by the model error%s %s",
+            q->trust && q->trust->bar ? "" : " of services whose KV cache is not full", chance);
     g_autofree char *widest = rh_report_widest(a);
-    return g_strdup_printf(", and at the upper end of %s %s", widest, chance);
+    return g_strdup_printf(", and with times longer by %s %s", widest, chance);
 }
 
 char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,
@@ -309,23 +339,27 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     if (plan->entries->len == 0)
         return nothing_text(plan, o);
     GString *out = g_string_new(NULL);
-    append_answer(out, plan, o, &q->q->c->platform->price_usd_per_gpu_hour,
-                  style->colored ? "\033[1m" : "", style->colored ? "\033[0m" : "");
+    append_answer(out, q, plan, o, style->colored ? "\033[1m" : "",
+                  style->colored ? "\033[0m" : "");
     bool once = g_array_index(plan->entries, RhServeEntry, 0).outcome.once;
     (once ? append_once_table : append_table)(out, plan, top);
-    g_string_append_printf(out, "* none has both more requests/s per GPU and less time per %s\n",
-                           once ? "answer" : "token");
+    g_string_append_printf(out,
+                           "* no row has both more requests/s per GPU and a lower %s; batch: most\n"
+                           "  %s\n",
+                           once ? "latency" : "TPOT",
+                           once ? "requests of a batch; window: longest wait for a batch to fill"
+                                : "sequences at once; chunk: most prefill tokens of an iteration");
     append_binding(out, plan, &o->slos, top);
     append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, &best->outcome, true);
     rh_report_warnings_text(out, watches);
-    append_counts(out, q, plan);
+    append_counts(out, q, plan, style->verbosity > 0);
     rh_report_served_trust(out, q->trust);
     g_autofree char *chance = rh_report_chance(o, best->part > 0);
     g_autofree char *bar = bar_words(q, rh_serve_plan_allowance(plan, o));
     g_autofree char *kept = g_strconcat(chance, bar, NULL);
-    rh_text_wrap(out, kept, 0, 79);
+    rh_text_wrap(out, kept, 2, 79);
     append_next(out, q, best, o);
     return g_string_free(out, FALSE);
 }

@@ -18,7 +18,7 @@ typedef enum {
     RH_METRIC_LAST
 } RhMetric;
 const char *rh_metric_name(RhMetric metric);  /* "ttft" */
-const char *rh_metric_about(RhMetric metric); /* "time to the first token" */
+const char *rh_metric_about(RhMetric metric); /* "TTFT (first token)" */
 
 /* Parts of the time to the first token, which sum to it. */
 typedef enum {
