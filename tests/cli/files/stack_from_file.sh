@@ -16,7 +16,7 @@ gap() {
     sed -n 's/.*"stack": "\(.*\)".*/stack \1/p' run.json
 }
 gap mine.json
-rehearse simulate "${job[@]}" -s dp8,mb1 --stack ./mine.json -v -q | grep -A1 '^ *stack:'
+rehearse simulate "${job[@]}" -s dp8,mb1 --stack ./mine.json -v -q | grep -A1 '^constants of'
 # It starts what the stack starts that it derives from.
 rehearse plan "${job[@]}" --stack mine.json --emit slurm --quick -q | grep -o 'with Megatron-LM [^ ]*'
 # Files that cannot be.

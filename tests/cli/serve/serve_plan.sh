@@ -9,7 +9,7 @@ cmp one.json two.json && echo same
 cut -d'"' -f2 one.csv
 rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 60/s -s chunk=1024 --ttft 'p99<1s' --tpot 'p99<20ms' -q
 # With no air for the error of the model.
-rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate -s tp1,pp1,chunk=1024 --ttft 'p99<1s' --tpot 'p99<20ms' -q --error-bar none | sed -n '1,2p;/^levels/,/^next/p'
+rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate -s tp1,pp1,chunk=1024 --ttft 'p99<1s' --tpot 'p99<20ms' -q --error-bar none | sed -n '1,2p;/^margin/,/^next/p'
 # What is printed to go on with runs as it stands, whether the rate was found or given.
 for rate in --find-rate '--rate 60/s'; do
     # shellcheck disable=SC2086

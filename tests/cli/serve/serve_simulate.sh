@@ -27,12 +27,12 @@ head -n 1 open.csv
 wc -l <open.csv
 for kind in poisson gamma:0.25 burst ramp:40/s; do
     rehearse serve-simulate "${on[@]}" --lengths in=512,out=16 --rate 20/s --count 200 --arrivals "$kind" |
-        grep -E 'requests/s|the first token|^requests'
+        grep -E 'requests/s|^TTFT|^requests'
 done
 # Talks: what was said before is in the cache.
 for remembers in on off; do
     rehearse serve-simulate "${on[@]:0:4}" -s "tp1,prefix=$remembers" --lengths in=512,out=32,turns=4 --concurrency 8 --count 80 -q |
-        grep -E 'the first token|^requests|cache'
+        grep -E '^TTFT|^requests|cache'
 done
 # What has a price has a cost.
 rehearse serve-simulate "${on[@]}" --set price_per_gpu_hour=2USD --lengths in=512,out=16 --concurrency 4 --count 40 -q | head -n 3
