@@ -229,7 +229,7 @@ RhJson *rh_json_load_described(const char *path, const char *what, GError **erro
         return g_steal_pointer(&doc);
     g_autofree char *plain = rh_text_plain(schema->valuestring);
     rh_fail(error, RH_ERROR_INPUT,
-            "%s is no %s: its \"schema\" is \"%s\"\nhelp: `rehearse check` says what a file is",
+            "%s is not a %s: its \"schema\" is \"%s\"\nhelp: `rehearse check` says what a file is",
             path, what, plain);
     return NULL;
 }

@@ -291,7 +291,7 @@ static const char *read_date(RhJson *doc, const cJSON *node)
                 month >= 1 && month <= 12;
     if (*date && !fine)
         rh_json_problem(doc, cJSON_GetObjectItemCaseSensitive(node, "date"), NULL,
-                        "date \"%s\" is no year and month as 2026-11", date);
+                        "date \"%s\" is not a year and month like 2026-11", date);
     return date;
 }
 

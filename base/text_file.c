@@ -16,7 +16,7 @@ static const char *flaw_at(const char *c, size_t left)
     if (byte < 0x20)
         return strchr("\t\r\n", byte) && byte ? NULL
                : byte                         ? "a control character"
-                                              : "a NUL byte: this is no text";
+                                              : "a NUL byte: this is not text";
     if (byte < 0x7f)
         return NULL;
     gunichar u = g_utf8_get_char_validated(c, (gssize)left);

@@ -281,13 +281,13 @@ const RhCommand rh_command_compare = {
     .operands_low = 2,
     .operands_high = 2,
     .summary = "two results side by side",
-    .about = "A and B are JSON files written by `plan` or `simulate` with -o. Shows what was\n"
-             "asked differently, the figures, and where the steps differ, largest first.\n"
-             "Where the GPUs or the tokens of a step differ, it is tokens that compare: per\n"
-             "GPU-second, per dollar, per kWh. Nothing is computed again.\n\n"
-             "Two timelines (NAME.trace.json.gz of a rehearsal, NAME.run.json.gz of a real\n"
-             "run) are laid over each other, task by task: where they part, and which tasks\n"
-             "take longer.\n",
+    .about = "A and B are JSON files written by `plan` or `simulate` with -o. Shows how their\n"
+             "inputs differ, their figures, and where the steps differ, largest first. If\n"
+             "GPUs or tokens of a step differ, tokens are compared: per GPU-second, per\n"
+             "dollar, per kWh. Nothing is computed again.\n\n"
+             "Two timelines (NAME.trace.json.gz of a simulation, NAME.run.json.gz of a real\n"
+             "run) are compared task by task: where they diverge, and which tasks take\n"
+             "longer.\n",
     .examples =
         "rehearse compare plan.json#1 plan.json#2\nrehearse compare monday.json today.json\n"
         "rehearse compare run.json.gz rehearsal.trace.json.gz",

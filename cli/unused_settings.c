@@ -75,8 +75,7 @@ static void print_unused(const RhArguments *a, const char *set)
 {
     g_autofree char *word = word_of(a, set);
     g_autofree char *line = g_strdup_printf(
-        "note: %s changes no number here: time, memory, energy and cost are the same without it",
-        word);
+        "note: %s has no effect here: time, memory, energy and cost are the same without it", word);
     rh_terminal_hint(line);
 }
 

@@ -193,7 +193,7 @@ static bool apply_words(RhPlatform *p, char **words, GError **error)
         if (!g_strv_contains(KEYS, key))
             return rh_catalogue_fail_unknown("key", key, KEYS, error);
         if (!g_hash_table_add(seen, g_strdup(is_nic_rate(key) ? "ib" : key)))
-            return rh_fail(error, RH_ERROR_INPUT, "\"%s\" is said twice", key);
+            return rh_fail(error, RH_ERROR_INPUT, "\"%s\" is given twice", key);
         if (colon == NULL && !g_str_equal(key, "rail"))
             return rh_fail(error, RH_ERROR_INPUT, "\"%s\" has no value\nhelp: %s:VALUE", key, key);
         if (!apply_value(p, &tree, key, colon == NULL ? "" : colon + 1, error))

@@ -44,7 +44,7 @@ static void append_head(GString *out, const RhPlan *plan, const RhColocatedJobTr
     if (plan->beside->alone_rank > (int32_t)t->entry + 1) {
         g_autofree char *bare = g_steal_pointer(&whose);
         whose =
-            g_strdup_printf("%s; alone %d others are quicker", bare, plan->beside->alone_rank - 1);
+            g_strdup_printf("%s; alone %d others are faster", bare, plan->beside->alone_rank - 1);
     }
     g_autofree char *text =
         g_strdup_printf("%s/step, %s alone (%+.1f %%), on nodes %s, %s: %s", beside, alone,
@@ -87,7 +87,7 @@ static void append_avoiding(GString *out, const RhColocatedJobPlan *b)
     if (fabs(rh_colocated_job_cost_frac(first, 0)) < AVOIDED_FRAC && saved < AVOIDED_FRAC)
         text = g_strdup("avoided: it costs nothing there");
     else if (saved < AVOIDED_FRAC)
-        text = g_strdup(b->places->len ? "not avoided: no placement below is quicker"
+        text = g_strdup(b->places->len ? "not avoided: no placement below is faster"
                                        : "not avoided: no other placement is to be had");
     else
         text =

@@ -175,8 +175,8 @@ static void append_worst(GString *out, const RhEvaluation *evaluation, bool verb
         const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
         const char *place = judged->shipped ? r->id : strrchr(r->id, ':') + 1;
         bool whole = verbose || !judged->shipped;
-        g_autofree char *cut = g_strdup_printf("%s %s%s%.60s", r->model, r->device,
-                                               whole ? " " : "", whole ? r->strategy : "");
+        g_autofree char *cut = g_strdup_printf("%s %s%s%.*s", r->model, r->device, whole ? " " : "",
+                                               verbose ? 60 : 24, whole ? r->strategy : "");
         const char *unit = unit_of(r->metric);
         rh_table_rowf(table, "%s|%.4g %s|%.4g %s|%+.1f %%|%s", place, r->measured_s, unit,
                       r->predicted_s, unit, 100 * rh_evaluation_error_frac(r), cut);

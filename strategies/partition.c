@@ -24,7 +24,7 @@ const char *rh_partition_whole(const RhModel *model, bool trained)
         return "has layers that read keys of layers before them, or columns of a second embedding, which are not sent "
                "from stage to stage here";
     if (trained && rh_model_shares_layers(model))
-        return "has layers that share parameters, whose gradients would be summed over stages, which is not known here";
+        return "has layers that share parameters, whose gradients would be summed over stages, which is not supported";
     return NULL;
 }
 

@@ -127,7 +127,7 @@ static void read_recomputes(RhJson *doc, const RhJsonNode *root, RhStack *s)
         if (!rh_knob_read(RH_KNOB_OF(recompute), text, &l, &at, NULL) ||
             l.recompute < RH_RECOMPUTE_LAST)
             rh_json_problem(doc, word, "modules, as \"core_attn+layernorm\"",
-                            "\"%s\" is no sum of modules", text);
+                            "\"%s\" is not a sum of modules", text);
         else
             s->recomputes[i] = l.recompute;
     }

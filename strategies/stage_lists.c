@@ -11,10 +11,11 @@ static bool fail_stages(const RhKnob *knob, const char *entry, GError **error)
 {
     g_autofree char *word = g_strndup(entry, strcspn(entry, "-"));
     g_autofree char *names = g_strjoinv(" or ", (char **)knob->names);
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "layout key %s: \"%s\" is no number of layers\nhelp: write the layers of each "
-                   "chunk as in %s=15-16-16-15 or %s=15-16x6-15, or %s=%s",
-                   knob->key, word, knob->key, knob->key, knob->key, names);
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "layout key %s: \"%s\" is not a number of layers\nhelp: write the layers of each "
+        "chunk as in %s=15-16-16-15 or %s=15-16x6-15, or %s=%s",
+        knob->key, word, knob->key, knob->key, knob->key, names);
 }
 
 /* Reads digits only; moves *text behind them. */

@@ -34,7 +34,7 @@ bool rh_documents_parse(const char *text, RhDocuments *documents, GError **error
     if (!fine)
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "documents: \"%s\" is no list of lengths\nnote: TOKENSxCOUNT-TOKENSxCOUNT... "
+            "documents: \"%s\" is not a list of lengths\nnote: TOKENSxCOUNT-TOKENSxCOUNT... "
             "(%d at most), or the tokens that all have\n"
             "help: for example 512, 300x5-2000x1",
             text, RH_DOCUMENT_RUNS_MAX);

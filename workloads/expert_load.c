@@ -14,7 +14,7 @@
 static bool fail(const char *text, GError **error)
 {
     return rh_fail(error, RH_ERROR_USAGE,
-                   "\"%s\" is no load of experts\nnote: balanced, power-law:EXPONENT (0 to %g), or "
+                   "\"%s\" is not an expert load\nnote: balanced, power-law:EXPONENT (0 to %g), or "
                    "histogram:WEIGHTxEXPERTS-WEIGHTxEXPERTS... (%d at most)\n"
                    "help: for example power-law:0.5, histogram:4x8-1x56",
                    text, EXPONENT_MAX, RH_LOAD_RUNS_MAX);

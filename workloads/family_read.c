@@ -26,7 +26,7 @@ static void report_unknown(RhJson *doc, const RhJsonNode *at, const char *what, 
     g_autofree char *all = near == NULL ? g_strjoinv(", ", (char **)known) : NULL;
     g_autofree char *help = near != NULL ? g_strdup_printf("a similar name exists: \"%s\"", near)
                                          : g_strdup_printf("known: %s", all);
-    rh_json_problem(doc, at, help, "%s \"%s\" is not known", what, word);
+    rh_json_problem(doc, at, help, "%s \"%s\" is unknown", what, word);
 }
 
 /* Reads the word under `key`; returns its place among `known`, or `otherwise` where the file does
@@ -243,7 +243,7 @@ static void read_part_defaults(Reader *r, const RhJsonNode *root)
         }
         if (!found)
             rh_json_problem_at_key(r->doc, n, "a key of \"keys\", or of the family it derives from",
-                                   "\"%s\" is no key of this family", rh_json_key(n));
+                                   "\"%s\" is not a key of this family", rh_json_key(n));
     }
 }
 
@@ -415,7 +415,7 @@ static const RhFamily *read_parent(RhJson *doc, const RhJsonNode *root, RhFamily
     if (parent == NULL)
         rh_json_problem(doc, rh_json_member(root, "derives"), NULL,
                         "family \"%s\" to derive from: %s", name,
-                        error != NULL ? error->message : "it is not known");
+                        error != NULL ? error->message : "it is unknown");
     return parent;
 }
 

@@ -75,7 +75,7 @@ static int64_t read_of_pair(RhJson *doc, const RhJsonNode *root, const RhField *
     if (rh_json_count(node) == 2)
         return rh_json_node_int(doc, f->type == RH_FIELD_FIRST ? first : second, f->low, f->high);
     rh_json_problem(doc, node, "one of text's experts, one of pictures'",
-                    "%s is no number and no pair of numbers", f->key);
+                    "%s is neither a number nor a pair of numbers", f->key);
     return f->low;
 }
 

@@ -216,7 +216,7 @@ static void read_text_of_numbers(Lists *l)
             choose_ffn(l, layer, true);
         else
             rh_json_problem(l->doc, at, "numbers of layers from 0 on, like 4,5,6",
-                            "%s: \"%s\" is no layer of %" G_GINT64_FORMAT, key, words[i],
+                            "%s: \"%s\" is not a layer of %" G_GINT64_FORMAT, key, words[i],
                             l->config->num_hidden_layers);
     }
 }
@@ -409,8 +409,9 @@ static void read_own_figures(Lists *l)
         int64_t layer;
         if (!rh_integer_parse(rh_json_key(n), 0, l->config->num_hidden_layers - 1, &layer, NULL) ||
             rh_json_kind(n) != RH_JSON_OBJECT) {
-            rh_json_problem_at_key(l->doc, n, NULL, "%s: \"%s\" is no layer of %" G_GINT64_FORMAT,
-                                   key, rh_json_key(n), l->config->num_hidden_layers);
+            rh_json_problem_at_key(l->doc, n, NULL,
+                                   "%s: \"%s\" is not a layer of %" G_GINT64_FORMAT, key,
+                                   rh_json_key(n), l->config->num_hidden_layers);
             continue;
         }
         for (const RhJsonNode *own = rh_json_first(n); own != NULL; own = rh_json_next(own))

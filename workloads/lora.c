@@ -20,7 +20,7 @@ static bool fail_module(const char *word, GError **error)
 {
     g_autofree char *all = g_strjoinv(", ", (char **)names);
     return rh_fail(error, RH_ERROR_USAGE,
-                   "lora.modules: \"%s\" is no linear layer\nnote: a sum, as in "
+                   "lora.modules: \"%s\" is not a linear layer\nnote: a sum, as in "
                    "linear_qkv+linear_proj, of %s, each once",
                    word, all);
 }

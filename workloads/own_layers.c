@@ -132,7 +132,7 @@ static const Own *find_own(Reader *r, const RhJsonNode *at, const Own *table, si
     g_autofree char *known = g_strjoinv(", ", (char **)names->pdata);
     g_autofree char *help = g_strdup_printf("known: %s", known);
     if (rh_json_has(at, "operator"))
-        rh_json_problem(r->doc, at, help, "operator \"%s\" is not known here", name);
+        rh_json_problem(r->doc, at, help, "operator \"%s\" is not supported", name);
     return NULL;
 }
 

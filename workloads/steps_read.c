@@ -184,7 +184,7 @@ static RhLayerStepKind read_kind(Reader *r, const RhJsonNode *at)
         return kind;
     g_autofree char *known = g_strjoinv(", ", (char **)rh_layer_step_names());
     g_autofree char *help = g_strdup_printf("known: %s", known);
-    rh_json_problem(r->doc, at, help, "step \"%s\" is not known", name);
+    rh_json_problem(r->doc, at, help, "step \"%s\" is unknown", name);
     return kind;
 }
 

@@ -75,7 +75,7 @@ static bool read_place(Reading *r, const RhLine *line, int32_t word)
     if (!value)
         return true;
     if (!rh_integer_parse(equals + 1, 1, RANKS_MOST, &number, NULL))
-        return rh_line_fail(line, word, "is no number of them\nhelp: \"# ranks=2 nodes=2\"",
+        return rh_line_fail(line, word, "is not a number of them\nhelp: \"# ranks=2 nodes=2\"",
                             r->error);
     *value = (double)number;
     return true;

@@ -82,9 +82,10 @@ bool rh_line_number(const RhLine *line, int32_t word, double low, double high, d
         *out = value;
         return true;
     }
-    g_autofree char *what = g_strdup_printf("is no number from %g to %g\nhelp: correct the line, "
-                                            "or delete it",
-                                            low, high);
+    g_autofree char *what =
+        g_strdup_printf("is not a number from %g to %g\nhelp: correct the line, "
+                        "or delete it",
+                        low, high);
     return rh_line_fail(line, word, what, error);
 }
 

@@ -139,7 +139,7 @@ static bool read_job(const Reading *r, char **cells, RhMeasuredStep *step)
     job->recipe = rh_recipe_by_name(cells[CELL_DTYPE]);
     return job->recipe != NULL ||
            fail_cell(r, CELL_DTYPE, cells[CELL_DTYPE],
-                     "is no number format that is known here: bf16, fp16, fp8 or a kin of it");
+                     "is not a supported number format: bf16, fp16, fp8 or a kin of it");
 }
 
 static bool read_layout(const Reading *r, const char *text, RhMeasuredStep *step)

@@ -107,13 +107,13 @@ static bool rehearse_rows(RhStepsFit *fit, const RhStepModel *model, GArray *sca
         bool rehearsed = rh_step_model_rehearse(model, step, &rehearsed_s, &local);
         double segment_s = rh_step_model_segment_s(model, step);
         if (rh_deadline_passed(model->deadline))
-            return fail_late(error, "%u of %u rows rehearsed", i, count);
+            return fail_late(error, "%u of %u rows simulated", i, count);
         if (rehearsed) {
             g_array_index(scales, double, i) = rehearsed_s / segment_s;
             fit->rehearsed_count++;
         } else {
             g_autofree char *row = rh_step_describe(step);
-            g_ptr_array_add(fit->notes, g_strdup_printf("not rehearsed, its bound stands: %s: %s",
+            g_ptr_array_add(fit->notes, g_strdup_printf("not simulated, its bound stands: %s: %s",
                                                         row, local->message));
         }
     }

@@ -73,7 +73,7 @@ static const RhOption own[] = {
               "what the building draws over what its machines do, of every platform",
               .quantity = RH_QUANTITY_COUNT, .positive = true),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
-              "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
+              "how much better an unsimulated layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "1%"),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
               "how likely a layout may be to run out of memory, by curves of measured runs",
@@ -87,28 +87,28 @@ const RhCommand rh_command_capacity = {
     .name = "capacity",
     .operands = "",
     .summary = "which cluster, how much of it, by when, for how much?",
-    .about = "Plans the model on every platform at every size, with at most three batches\n"
-             "of the range (its largest, the largest that the GPUs or a half, a quarter ... of\n"
-             "them divide, and that for most of them), and turns steps into days, dollars and\n"
-             "energy of the whole run.\n\n"
-             "The answer is the cheapest that ends --by the date; with a --budget alone the\n"
-             "soonest within it; without both the cheapest. Both are kept at the upper end of\n"
-             "the step's error bar (--error-bar none: as predicted). Exit status 1 when\n"
-             "nothing meets them: then the soonest and the cheapest are named. Without prices\n"
-             "GPU-hours stand for money; --price-kwh and --pue count electricity, too.\n\n"
-             "Without --tokens the answer is the most tokens that the budget buys, or that can\n"
-             "be trained on by the date. Without --gpus a platform of several nodes\n"
-             "(dgx-h100:32) is taken whole, and of a single one as many nodes as the date\n"
-             "takes. --dtype bf16,fp8 and --global-batch 1024,2048 give rows of their own.\n\n"
-             "binds says what takes most of a step besides arithmetic: the network, the batch\n"
-             "(too few micro-batches for the pipeline), or memory (recomputation). A price is\n"
-             "called old when it is a year older than the newest figure of its platform.\n\n"
-             "--requests or --lengths ask of a service instead: the cheapest platform, number\n"
-             "of GPUs and deployment that keeps the levels (--ttft, --tpot ...) at --rate, or\n"
-             "at the rate of the trace. Each platform is planned as `serve-plan --rate` does;\n"
-             "of every size (--gpus; part of a node is priced GPU by GPU) the quickest that\n"
-             "keeps them stands in the table, so that money can be weighed against the time\n"
-             "to an answer. What it costs for so long is said --by 30d, a --budget is for it.\n",
+    .about = "Plans the model on every platform at every size, with at most three global\n"
+             "batches of the range, and converts steps to days, dollars and energy of the\n"
+             "whole run.\n\n"
+             "The answer is the cheapest run that finishes within --by; with --budget alone\n"
+             "the fastest within it; without both the cheapest. Both limits hold with every\n"
+             "step longer by its error bar (--error-bar none: as predicted). Exit status 1 if\n"
+             "nothing meets them: then the fastest and the cheapest are named. Without prices\n"
+             "cost is counted in GPU-hours; --price-kwh and --pue add electricity.\n\n"
+             "Without --tokens the answer is the most tokens that the budget or the deadline\n"
+             "allows. Without --gpus a platform of several nodes (dgx-h100:32) is used as a\n"
+             "whole, and a single one with as many nodes as the deadline takes. --dtype\n"
+             "bf16,fp8 and --global-batch 1024,2048 give separate rows.\n\n"
+             "`largest` is the largest part of a step besides compute: exposed communication,\n"
+             "waiting for pipeline stages (a larger batch helps), or recompute (memory). A\n"
+             "price is called old if it is a year older than the newest figure of its\n"
+             "platform.\n\n"
+             "--requests or --lengths plan a service instead: the cheapest platform, number\n"
+             "of GPUs and deployment that meets the service levels (--ttft, --tpot ...) at\n"
+             "--rate, or at the rate of the trace. Each platform is planned as in\n"
+             "`serve-plan --rate`; a row is the deployment with the lowest latency at its\n"
+             "size (--gpus; part of a node is priced by GPU), so that cost can be weighed\n"
+             "against latency. --by 30d adds the cost of that time, which --budget limits.\n",
     .examples = "rehearse capacity -w llama-3.1-70b --tokens 15T --by 60d --seq 8192 \\\n"
                 "    -p dgx-h100,dgx-b200 --gpus 256..4096 --price dgx-h100=2.4USD \\\n"
                 "    --price dgx-b200=3.9USD\n"

@@ -54,9 +54,10 @@ static bool check_question(const RhArguments *a, GError **error)
                        "capacity of a service needs a level to keep\nhelp: --ttft 'p99<5s' --tpot "
                        "'p99<25ms'");
     if (a->lengths && !a->rate)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "how many requests come is not said\nhelp: --rate 5/s, or --requests with a "
-                       "trace that has its own times");
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "how many requests come is not given\nhelp: --rate 5/s, or --requests with a "
+            "trace that has its own times");
     if (a->budget_usd > 0 && a->by_s <= 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--budget: a service has no end: for how long must the money last?\n"

@@ -117,48 +117,6 @@ static void append_tree(RhExplanation *e)
         e->out, "next: rehearse explain %s#%" G_GINT64_FORMAT " --term compute\n", path, e->rank);
 }
 
-static void append_beyond(GString *out, const char *verb, double a, double b, const char *what)
-{
-    if (a > 0 && b > 0 && fabs(a / b - 1) >= 0.0005)
-        g_string_append_printf(out, ", %s %.1f %% %s%s", verb, 100 * fabs(a / b - 1),
-                               a > b ? "more" : "less", what);
-}
-
-/* Says that the steps are equal, and how cost and energy differ: changes of prices and powers. */
-static void append_as_long(RhExplanation *e, const char *name_a, const RhRehearsal *a,
-                           const char *name_b, const RhRehearsal *b)
-{
-    bool exactly = fabs(a->step_time_s - b->step_time_s) < 1e-9 * b->step_time_s;
-    g_string_append_printf(e->out, "%s takes %sas long as %s", name_a, exactly ? "exactly " : "",
-                           name_b);
-    append_beyond(e->out, "costs", a->cost_usd, b->cost_usd, "");
-    append_beyond(e->out, "takes", a->energy.total_j, b->energy.total_j, " energy");
-    g_string_append_c(e->out, '\n');
-}
-
-void rh_explain_versus(RhExplanation *e, const char *name_a, const RhRehearsal *a,
-                       const char *name_b, const RhRehearsal *b)
-{
-    double less_s = b->step_time_s - a->step_time_s;
-    g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
-    if (fabs(less_s) < SAME_FRAC * b->step_time_s)
-        append_as_long(e, name_a, a, name_b, b);
-    else if (less_s >= 0)
-        g_string_append_printf(e->out, "%s is %s faster than %s, which takes %.1f %% more\n",
-                               name_a, size, name_b, 100 * less_s / a->step_time_s);
-    else
-        g_string_append_printf(e->out, "%s is %s (%.1f %%) slower than %s\n", name_a, size,
-                               -100 * less_s / b->step_time_s, name_b);
-    rh_report_versus(e->out, name_a, a, name_b, b);
-    bool resized = a->memory_capacity_bytes != b->memory_capacity_bytes;
-    g_autofree char *of =
-        resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / RH_GIB_BYTES) : NULL;
-    g_string_append_printf(e->out, "  memory of a GPU: %.1f%s and %.1f of %.1f GiB\n",
-                           a->memory.peak_bytes / RH_GIB_BYTES, of ? of : "",
-                           b->memory.peak_bytes / RH_GIB_BYTES,
-                           b->memory_capacity_bytes / RH_GIB_BYTES);
-}
-
 static bool find_rank(RhExplanation *e, GError **error)
 {
     const RhResultPlan *plan = rh_result_plan(e->result, e->a->versus, error);
@@ -167,14 +125,6 @@ static bool find_rank(RhExplanation *e, GError **error)
     e->layout = plan->r.layout;
     e->other = rh_rehearse_settled(&e->in->c, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
-}
-
-void rh_explain_layout(RhExplanation *e, const char *name, const RhLayout *layout, const char *more)
-{
-    g_autofree char *title = rh_layout_title(layout);
-    g_autofree char *line = g_strdup_printf("%s: %s%s", name, title, more);
-    g_string_append(e->out, "  ");
-    rh_text_wrap(e->out, line, 4, 79);
 }
 
 /* Says that two steps differ by less than their error bar. */

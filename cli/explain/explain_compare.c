@@ -34,17 +34,20 @@ void rh_explain_versus(RhExplanation *e, const char *name_a, const RhRehearsal *
     g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
     if (fabs(less_s) < SAME_FRAC * b->step_time_s)
         append_as_long(e, name_a, a, name_b, b);
+    else if (less_s >= 0)
+        g_string_append_printf(e->out, "%s is %s faster than %s, which takes %.1f %% more\n",
+                               name_a, size, name_b, 100 * less_s / a->step_time_s);
     else
-        g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
-                               100 * fabs(less_s) / b->step_time_s,
-                               less_s >= 0 ? "faster" : "slower", name_b);
+        g_string_append_printf(e->out, "%s is %s (%.1f %%) slower than %s\n", name_a, size,
+                               -100 * less_s / b->step_time_s, name_b);
     rh_report_versus(e->out, name_a, a, name_b, b);
     bool resized = a->memory_capacity_bytes != b->memory_capacity_bytes;
     g_autofree char *of =
         resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / RH_GIB_BYTES) : NULL;
-    g_string_append_printf(
-        e->out, "  memory: %.1f%s GiB against %.1f of %.1f\n", a->memory.peak_bytes / RH_GIB_BYTES,
-        of ? of : "", b->memory.peak_bytes / RH_GIB_BYTES, b->memory_capacity_bytes / RH_GIB_BYTES);
+    g_string_append_printf(e->out, "  memory of a GPU: %.1f%s and %.1f of %.1f GiB\n",
+                           a->memory.peak_bytes / RH_GIB_BYTES, of ? of : "",
+                           b->memory.peak_bytes / RH_GIB_BYTES,
+                           b->memory_capacity_bytes / RH_GIB_BYTES);
 }
 
 void rh_explain_layout(RhExplanation *e, const char *name, const RhLayout *layout, const char *more)

@@ -138,7 +138,7 @@ static bool load_parts(RhInputs *in, const RhInputsSpec *spec, GError **error)
     if (!spec->stack && !load_stack(in, default_stack(in->hardware), error))
         return false;
     if (!rh_recipe_by_name(spec->dtype))
-        return rh_fail(error, RH_ERROR_INPUT, "dtype \"%s\" is none of %s", spec->dtype,
+        return rh_fail(error, RH_ERROR_INPUT, "dtype \"%s\" is not one of %s", spec->dtype,
                        RH_RECIPE_CHOICES);
     return !spec->workload || check_sequence(in->model, spec, error);
 }

@@ -36,29 +36,29 @@ static bool set_gpus(RhJob *job, const char *value, GError **error)
 static bool set_dtype(RhJob *job, const char *value, GError **error)
 {
     job->recipe = rh_recipe_by_name(value);
-    return job->recipe || rh_fail(error, RH_ERROR_USAGE, "--set dtype: \"%s\" is none of %s", value,
-                                  RH_RECIPE_CHOICES);
+    return job->recipe || rh_fail(error, RH_ERROR_USAGE, "--set dtype: \"%s\" is not one of %s",
+                                  value, RH_RECIPE_CHOICES);
 }
 
 static bool set_moments(RhJob *job, const char *value, GError **error)
 {
-    job->moments = rh_adam_moments_by_name(value);
-    return job->moments || rh_fail(error, RH_ERROR_USAGE, "--set moments: \"%s\" is none of %s",
-                                   value, RH_ADAM_MOMENTS_CHOICES);
+    job->moments = rh_moments_by_name(value);
+    return job->moments || rh_fail(error, RH_ERROR_USAGE, "--set moments: \"%s\" is not one of %s",
+                                   value, RH_MOMENTS_CHOICES);
 }
 
 static bool set_gradients(RhJob *job, const char *value, GError **error)
 {
     job->gradient_bytes = strcmp(value, "bf16") == 0 ? 2 : strcmp(value, "fp32") == 0 ? 4 : 0;
     return job->gradient_bytes > 0 ||
-           rh_fail(error, RH_ERROR_USAGE, "--set gradients: \"%s\" is none of fp32|bf16", value);
+           rh_fail(error, RH_ERROR_USAGE, "--set gradients: \"%s\" is not one of fp32|bf16", value);
 }
 
 static bool set_weights(RhJob *job, const char *value, GError **error)
 {
     job->narrow_weights = strcmp(value, "narrow") == 0;
     return job->narrow_weights || strcmp(value, "wide") == 0 ||
-           rh_fail(error, RH_ERROR_USAGE, "--set weights: \"%s\" is none of wide|narrow", value);
+           rh_fail(error, RH_ERROR_USAGE, "--set weights: \"%s\" is not one of wide|narrow", value);
 }
 
 static bool set_load(RhJob *job, const char *value, GError **error)
@@ -73,7 +73,7 @@ static bool set_capacity(RhJob *job, const char *value, GError **error)
     double capacity = g_ascii_strtod(value, &end);
     if (end == value || *end != 0 || !(capacity > 0 && capacity <= 1e6))
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--set experts_capacity: \"%s\" is no factor\n"
+                       "--set experts_capacity: \"%s\" is not a factor\n"
                        "help: 1.25 drops what an expert gets above 1.25 times the mean",
                        value);
     job->load.capacity = capacity;
@@ -89,7 +89,7 @@ static bool set_packing(RhJob *job, const char *value, GError **error)
 {
     job->documents.padded = strcmp(value, "off") == 0;
     return job->documents.padded || strcmp(value, "on") == 0 ||
-           rh_fail(error, RH_ERROR_USAGE, "--set packing: \"%s\" is none of on|off", value);
+           rh_fail(error, RH_ERROR_USAGE, "--set packing: \"%s\" is not one of on|off", value);
 }
 
 static bool set_lora_rank(RhJob *job, const char *value, GError **error)

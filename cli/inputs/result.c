@@ -224,7 +224,7 @@ RhResult *rh_result_load(const char *path, GError **error)
     if (!r->is_plan && strcmp(schema, "rehearse.simulate/1") != 0) {
         rh_fail(
             error, RH_ERROR_INPUT,
-            "%s is no result of `rehearse plan` or `rehearse simulate`\nnote: its \"schema\" is "
+            "%s is not a result of `rehearse plan` or `rehearse simulate`\nnote: its \"schema\" is "
             "\"%s\"",
             path, schema);
         return NULL;

@@ -33,7 +33,7 @@ static char *set_of_word(const char *word, GError **error)
     const char *equals = strchr(word, '='), *colon = strchr(word, ':');
     if (!equals || equals == word || !equals[1]) {
         rh_fail(error, RH_ERROR_USAGE,
-                "--scenario: \"%s\" is no setting\nhelp: like straggler:node3.gpu5=0.9, "
+                "--scenario: \"%s\" is not a setting\nhelp: like straggler:node3.gpu5=0.9, "
                 "link:nic/node0/0/tx=0.5 or nic.latency=9us",
                 word);
         return NULL;

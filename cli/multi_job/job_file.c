@@ -36,7 +36,8 @@ bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int3
         if (!ends[0] || !rh_integer_parse(ends[0], 0, G_MAXINT32, &first, NULL) ||
             !rh_integer_parse(ends[1] ? ends[1] : ends[0], 0, G_MAXINT32, &last, NULL) ||
             last < first)
-            return rh_fail(error, RH_ERROR_USAGE, "\"%s\" is no list of nodes, like 0-3,8", text);
+            return rh_fail(error, RH_ERROR_USAGE, "\"%s\" is not a list of nodes, like 0-3,8",
+                           text);
         for (int64_t node = first; node <= last; node++)
             if (!add_node(node, nodes_count, taken, out, error))
                 return false;
@@ -57,7 +58,7 @@ double rh_job_file_start_s(RhJson *doc)
         rh_json_problem_of(
             doc, rh_json_root(doc), "start",
             g_error_new(RH_ERROR, RH_ERROR_INPUT,
-                        "more than a day later: until then the first job is rehearsed "
+                        "more than a day later: until then the first job is simulated "
                         "step by step"));
     return fmin(start_s, START_MAX_S);
 }
@@ -78,9 +79,9 @@ static void read_dtype(RhJson *doc, const char *name, RhJobFile *job)
     if (recipe)
         job->c.job.recipe = recipe; /* else the job's beside it: a layout is read with some */
     else
-        rh_json_problem_of(
-            doc, rh_json_root(doc), "dtype",
-            g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", name, RH_RECIPE_CHOICES));
+        rh_json_problem_of(doc, rh_json_root(doc), "dtype",
+                           g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is not one of %s", name,
+                                       RH_RECIPE_CHOICES));
 }
 
 /* A picture is a sample; others have tokens. */

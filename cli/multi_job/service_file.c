@@ -93,7 +93,7 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
                                         .load = &f->load};
     if (!f->background.serving.recipe)
         rh_json_problem_of(doc, rh_json_root(doc), "dtype",
-                           g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", dtype,
+                           g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is not one of %s", dtype,
                                        RH_RECIPE_CHOICES));
 }
 

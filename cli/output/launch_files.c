@@ -76,9 +76,10 @@ static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const Rh
     g_autofree char *framework = framework_of(a, in->c.stack);
     RhLaunchOptions extras = extras_of(a);
     if (!*framework) {
-        rh_fail(error, RH_ERROR_USAGE,
-                "--emit slurm: the stack %s is no framework's\nhelp: NAME+slurm, as megatron+slurm",
-                in->c.stack->name);
+        rh_fail(
+            error, RH_ERROR_USAGE,
+            "--emit slurm: the stack %s belongs to no framework\nhelp: NAME+slurm, as megatron+slurm",
+            in->c.stack->name);
         return NULL;
     }
     for (guint turn = 0; turn < count; turn++) {

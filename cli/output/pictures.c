@@ -35,7 +35,7 @@ char *rh_pictures_page(const RhPictures *pictures, RhPage page)
 {
     const RhPagePicture all[] = {
         {"pareto", "Time against memory",
-         "Every layout that was rehearsed. Left is less memory, down is less time; "
+         "Every layout that was simulated. Left is less memory, down is less time; "
          "no ranked layout betters those on the line in both.",
          pictures->pareto, false},
         {"memory-time", "Memory over the step",

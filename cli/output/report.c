@@ -51,7 +51,7 @@ static bool load_kept(Kept *k, GError **error)
     k->schema = g_strdup(rh_json_string_or(doc, root, "schema", ""));
     if (!g_str_has_prefix(k->schema, SCHEMA))
         return rh_fail(error, RH_ERROR_INPUT,
-                       "%s is no answer of rehearse\nnote: its \"schema\" is \"%s\"\n"
+                       "%s is not an answer of rehearse\nnote: its \"schema\" is \"%s\"\n"
                        "help: -o x.json of any command writes one",
                        k->path, k->schema);
     if (!rh_result_check_version(k->path, k->schema, error))
@@ -190,10 +190,10 @@ const RhCommand rh_command_report = {
     .operands_low = 1,
     .operands_high = 1,
     .summary = "a kept answer as a page, or its pictures",
-    .about = "RESULT is what a command wrote with -o x.json. The page is that of -o x.html:\n"
-             "the figures of the file, to sort and search. Of a plan's layout, or a run's,\n"
-             "the step is performed again for its text and pictures, so its inputs must be\n"
-             "there; other answers need nothing but their file.\n",
+    .about = "RESULT is a file that a command wrote with -o x.json. The page is the one of\n"
+             "-o x.html: the figures of the file, sortable and searchable. For plans and\n"
+             "runs the step is simulated again for its text and pictures, so its inputs must\n"
+             "be present; other answers need only their file.\n",
     .examples = "rehearse report plan.json -o plan.html\n"
                 "rehearse report plan.json#2 -o second-gantt.svg -o second-memory.svg\n"
                 "rehearse report capacity.json -o capacity.html",

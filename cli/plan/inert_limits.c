@@ -25,10 +25,10 @@ static void tell_beyond(const RhConstraint *limit, double capacity_bytes)
         return;
     g_autofree char *word = rh_constraint_text(limit);
     g_autofree char *has = rh_quantity_format(capacity_bytes, RH_QUANTITY_BYTES, 3);
-    g_autofree char *line =
-        g_strdup_printf("note: --limit %s is more than the %s that a GPU has, and asks what "
-                        "memory<=100%% does: whatever fits, however likely to run out",
-                        word, has);
+    g_autofree char *line = g_strdup_printf(
+        "note: --limit %s is more than the %s of a GPU; it acts like memory<=100%%: "
+        "all layouts that fit are ranked, however likely they run out",
+        word, has);
     rh_terminal_hint(line);
 }
 
@@ -38,12 +38,12 @@ static char *idle_risk(const RhProblem *c, const GArray *constraints)
     const RhConstraint *limit = limit_of(constraints);
     if (limit) {
         g_autofree char *word = rh_constraint_text(limit);
-        return g_strdup_printf("changes nothing: --limit %s decides in its place", word);
+        return g_strdup_printf("has no effect: --limit %s takes precedence", word);
     }
     RhEvidenceKey like = rh_evidence_key_of(c);
     return rh_record_odds(rh_record_shipped(), &like)
                ? NULL
-               : g_strdup("changes nothing: of runs like these it is not known how many ran out");
+               : g_strdup("has no effect: no comparable measured runs are known");
 }
 
 void rh_inert_limits_tell(const RhArguments *a, const RhProblem *c, const GArray *constraints)

@@ -71,14 +71,14 @@ static bool check_objective(const RhInputs *in, RhObjective objective, GError **
 {
     if (objective == RH_OBJECTIVE_COST && in->hardware->price_usd_per_gpu_hour.value == 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--objective cost: the price of %s is not known\nhelp: --set "
+                       "--objective cost: the price of %s is unknown\nhelp: --set "
                        "price_per_gpu_hour=2USD, or what you pay",
                        in->platform_spec);
     for (int32_t i = 0; i < rh_platform_devices_count(in->hardware); i++) {
         const RhDevice *device = rh_platform_device(in->hardware, i);
         if (objective == RH_OBJECTIVE_ENERGY && rh_device_power_w(device) == 0)
             return rh_fail(error, RH_ERROR_USAGE,
-                           "--objective energy: the power of %s is not known\nhelp: --set "
+                           "--objective energy: the power of %s is unknown\nhelp: --set "
                            "device.%s%spower=700W, or what its data sheet says",
                            device->name, i > 0 ? device->name : "", i > 0 ? "." : "");
     }
@@ -345,7 +345,7 @@ static const RhOption own[] = {
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
               "with --beside: nodes of this job, like 0-3,8 (the first free ones)"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
-              "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
+              "how much better an unsimulated layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "1%"),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
@@ -355,34 +355,31 @@ const RhCommand rh_command_plan = {
     .name = "plan",
     .operands = "",
     .summary = "how should I train this here?",
-    .about = "Searches every layout of the job over the GPUs that the stack's framework can be\n"
-             "told: degrees of tensor, pipeline, context, expert and data parallelism,\n"
-             "micro-batch, schedule, ZeRO stage and its groups, recomputed modules and layers,\n"
-             "overlap of collectives, rank order. Those that do not fit in memory are dropped,\n"
-             "the rest bounded from below, and the most promising rehearsed on a simulated\n"
-             "network until nothing left can better the first by more than --gap. The rows\n"
-             "behind it are the best of other kinds that were rehearsed.\n\n"
-             "Layouts are ranked that are sure to fit: as likely at most as --risk to run out\n"
-             "of memory, by a curve in the share that is predicted, fitted to measured runs\n"
-             "and peaks; or those within --limit memory<=X. A quicker one that fits, but less\n"
-             "surely, is shown apart. A row is the best of its kind, --variants\n"
-             "shows those that differ by rank order and vpp too.\n\n"
-             "With --beside, a neighbour's FILE being as in simulate --help, the best layouts\n"
-             "are rehearsed beside it on the nodes of --on: what it costs each, which wins\n"
-             "there, on which links they meet; and the winner on other nodes that the fabric's\n"
-             "switches tell apart, so that the answer says which placement avoids it.\n\n"
-             "--set lora.rank=16 plans LoRA: adapters of that rank beside frozen weights, of\n"
-             "all linear layers, or of those in --set lora.modules=linear_qkv+linear_proj.\n"
-             "--emit nemo or --emit deepspeed prints what trains them.\n\n"
-             "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
-             "other stages, `comm` the share it waits for communication. Letters after\n"
-             "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
-             "assumed. `not searched` and `other formats` name what lies outside of the\n"
-             "search and what each would give the first row, rehearsed. Endings of -o:\n"
-             ".json .csv .md for the table, .html for a report that needs no other file,\n"
-             "pareto.svg for its picture;\n"
-             "gantt.svg memory.svg .program.json .goal .trace.json.gz (open in Perfetto) for\n"
-             "the best layout.\n",
+    .about = "Searches all layouts of the job on the GPUs that the framework of --stack can\n"
+             "run: degrees of tensor, pipeline, context, expert and data parallelism,\n"
+             "micro-batch, schedule, ZeRO stage and its groups, recomputed modules and\n"
+             "layers, overlap of collectives, rank order. Layouts that do not fit in memory\n"
+             "are dropped, lower bounds are computed for the rest, and the most promising\n"
+             "ones are simulated until no other layout can be faster than the first by more\n"
+             "than --gap.\n\n"
+             "Only layouts that very likely fit are ranked: --risk limits how likely they\n"
+             "may run out of memory (by a curve fitted to measured runs), --limit memory<=X\n"
+             "how much they may use. A faster layout that is less likely to fit is shown\n"
+             "separately. Each row is the best of layouts that differ only in rank order,\n"
+             "vpp and partition; --variants shows those too.\n\n"
+             "--beside FILE (see simulate --help) simulates the best layouts beside another\n"
+             "job on the nodes of --on: what sharing the fabric costs each job, which links\n"
+             "they share, which layout is the best there, and which nodes avoid the sharing.\n\n"
+             "--set lora.rank=16 plans LoRA: adapters of that rank with frozen weights, on\n"
+             "all linear layers, or on those of --set lora.modules=linear_qkv+linear_proj.\n"
+             "--emit nemo or --emit deepspeed prints a script that trains them.\n\n"
+             "The first line is the answer. In the table, `stages` is the share of the step\n"
+             "spent waiting for other pipeline stages, `comm` the share of exposed\n"
+             "communication. `not searched` and `other formats` list what the search leaves\n"
+             "out, with the gain for the first row. -v adds where constants come from.\n"
+             "Endings of -o: .json .csv .md for the table, .html for a self-contained\n"
+             "report, pareto.svg for its picture; gantt.svg memory.svg .program.json .goal\n"
+             ".trace.json.gz (for Perfetto) for the best layout.\n",
     .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"
                 "rehearse plan -w my-model/config.json -p \"h100-sxm:8x4,ib:400Gb/s\" \\\n"
                 "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=85%' \\\n"

@@ -95,7 +95,7 @@ static bool read_lengths(const char *text, RhRequestsPlan *plan, GError **error)
                 ? turns || !rh_integer_parse(value, 1, TURNS_MAX, &turns, NULL)
                 : strcmp(key, "spread") != 0 || !rh_share_parse(value, &spread, NULL) ||
                       !(spread > 0 && spread <= 1)) {
-            g_autofree char *what = g_strdup_printf("\"%s\" is none of in and out from 1 to %d, "
+            g_autofree char *what = g_strdup_printf("\"%s\" is not one of in and out from 1 to %d, "
                                                     "turns to %d and spread to 1, each once",
                                                     *item, LENGTH_MAX, TURNS_MAX);
             return fail_lengths(text, what, error);
@@ -134,7 +134,7 @@ static bool read_rate(const char *option, const char *text, double *per_s, GErro
             return true;
         }
     return rh_fail(error, RH_ERROR_USAGE,
-                   "--%s: \"%s\" is no rate of requests, above 0 and up to %.0f/s\n"
+                   "--%s: \"%s\" is not a rate of requests, above 0 and up to %.0f/s\n"
                    "help: write 5/s, 90/min or 1000/h",
                    option, text, RATE_MAX);
 }
@@ -142,7 +142,7 @@ static bool read_rate(const char *option, const char *text, double *per_s, GErro
 static bool fail_arrivals(const char *text, GError **error)
 {
     return rh_fail(error, RH_ERROR_USAGE,
-                   "--arrivals: \"%s\" is none of poisson, even, burst, gamma:K, ramp:R\n"
+                   "--arrivals: \"%s\" is not one of poisson, even, burst, gamma:K, ramp:R\n"
                    "help: gamma:0.25 is twice as bursty as poisson; ramp:20/s goes from --rate to "
                    "20/s",
                    text);

@@ -13,8 +13,8 @@ static bool add_gpu(RhMachine *m, const char *file, int32_t line, const char *na
 {
     if (count > 1 && strcmp(m->gpu_name, name) != 0)
         return rh_fail(error, RH_ERROR_INPUT,
-                       "%s:%d:1: GPU %d is \"%s\", those before it are \"%s\"\nhelp: a node of "
-                       "unlike GPUs is no platform here; a file with those that are alike is",
+                       "%s:%d:1: GPU %d is \"%s\", those before it are \"%s\"\nhelp: nodes "
+                       "of different GPUs are not supported; give a file with equal GPUs",
                        file, line, count, name, m->gpu_name);
     g_free(m->gpu_name);
     m->gpu_name = g_strdup(name);

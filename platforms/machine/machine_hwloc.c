@@ -65,7 +65,7 @@ static bool read_lstopo(RhMachine *m, const char *name, const char *text, GError
         !g_markup_parse_context_end_parse(context, &local)) {
         int line = 0, column = 0;
         g_markup_parse_context_get_position(context, &line, &column);
-        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: this is no XML of lstopo: %s", name, line,
+        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: this is not XML of lstopo: %s", name, line,
                        column, local->message);
     }
     if (!m->has_links && m->gpus == 0)

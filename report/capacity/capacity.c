@@ -5,7 +5,8 @@
 #include "report/format.h"
 #include "strategies/search/evidence_key.h"
 
-#define ROWS_MAX 20
+#define ROWS_MAX   20
+#define SPARE_FRAC 0.75 /* a run that takes less of its time could use fewer GPUs */
 
 static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)
 {
@@ -33,6 +34,44 @@ static void append_line(GString *out, int indent, const char *text)
     rh_text_wrap(out, text, indent, 79);
 }
 
+/* Formats the global batches of all cells: "2,048", "512 to 2,048". Caller frees. */
+static char *batches_text(const RhCapacityAnswer *a)
+{
+    int64_t low = G_MAXINT64, high = 0;
+    rh_capacity_batches_asked(a->cells, &low, &high);
+    g_autofree char *least = rh_text_count(low), *most = rh_text_count(high);
+    return low < high ? g_strdup_printf("%s to %s", least, most) : g_strdup(most);
+}
+
+/* Appends the job: "job: llama-3.1-8b, 2.00 T tokens, global batch 512 to 2,048 samples of 8,192 tokens, megatron". */
+static void append_job(GString *out, const RhCapacityAnswer *a)
+{
+    const RhQuestion *q = a->questions[0];
+    bool pictures = of_pictures(a);
+    g_autofree char *batches = batches_text(a);
+    g_autofree char *tokens = rh_quantity_format(a->goal->tokens, RH_QUANTITY_TOKENS, 3);
+    g_autofree char *sequence = rh_text_count(q->c->job.sequence);
+    g_autofree char *amount =
+        a->goal->tokens > 0 ? g_strdup_printf(", %s %s", tokens, pictures ? "pictures" : "tokens")
+                            : g_strdup("");
+    g_autofree char *line =
+        g_strdup_printf("job: %s%s, global batch %s %s%s%s, %s", q->c->model->name, amount, batches,
+                        pictures ? "pictures" : "samples of ", pictures ? "" : sequence,
+                        pictures ? "" : " tokens", q->c->stack->name);
+    append_line(out, 2, line);
+}
+
+/* Is the cell the smallest of its platform, with time to spare? */
+static bool is_smallest(const RhCapacityAnswer *a, const RhCapacityCell *best)
+{
+    for (guint i = 0; i < a->cells->len; i++)
+        if (strcmp(cell_at(a, i)->platform, best->platform) == 0 &&
+            cell_at(a, i)->c.job.gpus < best->c.job.gpus)
+            return false;
+    return a->goal->by_s > 0 &&
+           best->seconds * (1 + best->allowed_frac) < SPARE_FRAC * a->goal->by_s;
+}
+
 static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportStyle *style)
 {
     const RhCapacityCell *best = cell_at(a, (guint)a->best);
@@ -50,17 +89,22 @@ static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportS
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *bar = rh_text_number(100 * rh_report_error_frac(r), 2);
     g_autofree char *error =
-        rh_report_error_frac(r) > 0 ? g_strdup_printf(" +-%s %%", bar) : g_strdup("");
+        rh_report_error_frac(r) > 0 ? g_strdup_printf(" ±%s %%", bar) : g_strdup("");
     g_autofree char *rate = rh_text_rate(r->tokens_per_s_per_gpu);
     g_string_append_printf(
-        out, "      %s/step%s   %.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n\n", step, error,
+        out, "      %s/step%s   %.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB/GPU\n", step, error,
         100 * r->mfu_frac, rate, rh_report_unit(r->pictures), r->memory.peak_bytes / RH_GIB_BYTES,
         r->memory_capacity_bytes / RH_GIB_BYTES);
     if (!rh_report_mfu_plain(r)) {
         g_autofree char *peak = rh_report_mfu_peak(r);
-        g_string_truncate(out, out->len - 1);
-        g_string_append_printf(out, "      MFU %s\n\n", peak);
+        g_string_append_printf(out, "      MFU %s\n", peak);
     }
+    append_job(out, a);
+    if (is_smallest(a, best))
+        g_string_append_printf(out,
+                               "%d GPUs are the smallest size searched; fewer may do (--gpus)\n",
+                               best->c.job.gpus);
+    g_string_append_c(out, '\n');
 }
 
 /* Appends the distance to the target, and what would meet it, where nothing does. */
@@ -70,20 +114,20 @@ static void append_none(GString *out, const RhCapacityAnswer *a)
     g_autofree char *goal = rh_capacity_goal_text(a->goal);
     guint unknown = unknown_count(a);
     if (soonest < 0) {
-        g_string_append(out, unknown == 0 ? "nothing fits at any of these sizes\n\n"
+        g_string_append(out, unknown == 0 ? "no layout fits at any of these sizes\n\n"
                              : unknown < a->cells->len
-                                 ? "time was up before a layout was found; what was searched "
-                                   "to the\nend does not fit\nhelp: more time (--timeout)\n\n"
-                                 : "time was up before a layout was found\n"
-                                   "help: more time (--timeout), or fewer sizes\n\n");
+                                 ? "--timeout ended before a layout was found; the sizes that were "
+                                   "searched do not fit\nhelp: a longer --timeout\n\n"
+                                 : "--timeout ended before a layout was found\n"
+                                   "help: a longer --timeout, or fewer sizes\n\n");
         return;
     }
-    g_string_append_printf(out, "nothing here %s %s%s\n",
-                           a->goal->tokens > 0 ? "ends" : "makes a step", goal,
-                           unknown > 0 ? ", as far as time went" : "");
+    g_string_append_printf(out, "no size %s %s%s\n",
+                           a->goal->tokens > 0 ? "finishes" : "completes a step", goal,
+                           unknown > 0 ? " among those searched before --timeout" : "");
     g_autofree char *soon = rh_capacity_choice(a, cell_at(a, (guint)soonest));
     g_autofree char *cheap = rh_capacity_choice(a, cell_at(a, (guint)cheapest));
-    g_autofree char *first = g_strdup_printf("soonest: %s", soon);
+    g_autofree char *first = g_strdup_printf("fastest: %s", soon);
     g_autofree char *second = g_strdup_printf(
         "%s: %s", rh_capacity_priced(a->cells) ? "cheapest" : "fewest GPU-hours", cheap);
     append_line(out, 9, first);
@@ -103,8 +147,7 @@ static bool is_soonest_of_platform(const RhCapacityAnswer *a, guint i)
     return true;
 }
 
-/* Is the cell shown as a row? Where there are too many, only the Pareto front, and the soonest of
- * each platform. */
+/* Is a row shown? If there are many, only those on the Pareto front, and the fastest of each platform. */
 static bool is_shown(const RhCapacityAnswer *a, guint i, const RhReportStyle *style)
 {
     return a->cells->len <= ROWS_MAX || style->verbosity > 0 || cell_at(a, i)->pareto ||
@@ -128,6 +171,15 @@ static char *optional_cell(bool shown, const char *text)
     return shown ? g_strconcat("|", text, NULL) : g_strdup("");
 }
 
+/* Names what rh_report_binds() found for the table. */
+static const char *part_text(const char *binds)
+{
+    return strcmp(binds, "network") == 0  ? "comm"
+           : strcmp(binds, "batch") == 0  ? "stages"
+           : strcmp(binds, "memory") == 0 ? "recompute"
+                                          : binds;
+}
+
 static void add_row(RhTable *table, const RhCapacityAnswer *a, const Columns *columns, guint i)
 {
     const RhCapacityCell *cell = cell_at(a, i);
@@ -146,10 +198,10 @@ static void add_row(RhTable *table, const RhCapacityAnswer *a, const Columns *co
     g_autofree char *usd = cell_text(cell->usd / u->usd_usd, cell->usd > 0);
     g_autofree char *drawn = cell_text(cell->energy_j / u->energy_j, cell->energy_j > 0);
     double frac = 0;
-    const char *binds = rh_report_binds(cell->r, &frac);
+    const char *part = part_text(rh_report_binds(cell->r, &frac));
     rh_table_rowf(table, "%s|%s|%d%s|%" G_GINT64_FORMAT "|%s%s|%s|%s|%s|%.0f|%s %.0f %%", mark,
                   cell->platform, cell->c.job.gpus, dtype, cell->c.job.global_batch, layout, tokens,
-                  days, usd, drawn, 100 * cell->efficiency_frac, binds, 100 * frac);
+                  days, usd, drawn, 100 * cell->efficiency_frac, part, 100 * frac);
 }
 
 /* Appends sizes that are not whole nodes. */
@@ -167,8 +219,8 @@ static void append_rounded(GString *out, const RhCapacityAnswer *a)
     if (!first)
         return;
     g_autofree char *line = g_strdup_printf(
-        "%u size%s rounded up to whole nodes: %s%d GPUs of %s are %d", count, count > 1 ? "s" : "",
-        count > 1 ? "as " : "", first->asked, first->platform, first->c.job.gpus);
+        "%u size%s rounded up to whole nodes: %s%d GPUs of %s to %d", count, count > 1 ? "s" : "",
+        count > 1 ? "for example " : "", first->asked, first->platform, first->c.job.gpus);
     g_string_append(out, "   ");
     append_line(out, 5, line);
 }
@@ -196,7 +248,7 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
     g_autofree char *shown_tokens = optional_cell(columns.tokens, tokens);
     g_autoptr(RhTable) table = rh_table_new(alignment);
     guint shown = 0;
-    rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|eff|binds",
+    rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|rate %%|largest",
                   columns.dtype ? "|dtype" : "", shown_tokens, u->time, u->usd, u->energy);
     for (guint i = 0; i < a->cells->len; i++)
         if (is_shown(a, i, style)) {
@@ -205,16 +257,17 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
         }
     rh_table_append_within(table, out, "", columns.dtype || columns.tokens ? 80 : G_MAXINT);
     g_autofree char *legend = g_strdup_printf(
-        "  *: the answer; +: nothing else is as good by %sdays, money and energy; eff: rate of a "
-        "GPU, %% of that at the smallest size; binds: largest share of the step",
-        columns.tokens ? "tokens, " : "");
-    append_line(out, 3, legend);
+        "  * recommended; + Pareto-optimal in %sdays, cost and energy; rate %%: %s/s/GPU relative to "
+        "the smallest size; largest: part of the step: exposed comm, waiting for stages, or "
+        "recompute, if above 5 %%, else compute",
+        columns.tokens ? "tokens, " : "", rh_report_unit(of_pictures(a)));
+    append_line(out, 2, legend);
     append_rounded(out, a);
     append_left_out(out, a);
     if (shown < a->cells->len)
         g_string_append_printf(
-            out, "   %u of %u sizes: the front, and the soonest of each platform; -v: all\n", shown,
-            a->cells->len);
+            out, "  %u of %u sizes: the Pareto front, and the fastest of each platform; -v: all\n",
+            shown, a->cells->len);
 }
 
 /* Says how much of the shown cell's money is electricity. */
@@ -227,15 +280,14 @@ static void append_electricity(GString *out, const RhCapacityAnswer *a)
     const RhCapacityCell *cell = which >= 0 ? cell_at(a, (guint)which) : NULL;
     const RhPlatform *hardware = cell ? a->questions[which]->hardware : NULL;
     g_autofree char *usd = cell ? rh_report_money(cell->electricity_usd) : NULL;
-    const char *pue =
-        !cell || hardware->pue.value > 0 ? "" : "; the building's PUE is not counted (--pue)";
+    const char *pue = !cell || hardware->pue.value > 0 ? "" : "; PUE is not counted (--pue)";
     g_autofree char *line =
         cell && cell->electricity_usd <= 0
-            ? g_strdup_printf("electricity: %s a kWh, but what %s draws is not known", price,
+            ? g_strdup_printf("electricity: %s a kWh, but the power of %s is unknown", price,
                               cell->platform)
         : cell && hardware->price_usd_per_gpu_hour.value <= 0
-            ? g_strdup_printf("electricity: %s a kWh is all that is paid%s", price, pue)
-        : cell ? g_strdup_printf("electricity: %s a kWh, %s of the money%s", price, usd, pue)
+            ? g_strdup_printf("electricity: %s a kWh is the only cost%s", price, pue)
+        : cell ? g_strdup_printf("electricity: %s a kWh, %s of the cost%s", price, usd, pue)
                : g_strdup_printf("electricity: %s a kWh", price);
     append_line(out, 2, line);
 }
@@ -251,8 +303,7 @@ static void append_prices(GString *out, const RhCapacityAnswer *a)
     append_electricity(out, a);
 }
 
-/* Appends that time was short, before the table, as the first line is then only about the planned
- * cells. */
+/* Says which sizes were not searched completely. */
 static void append_cut(GString *out, const RhCapacityAnswer *a)
 {
     guint cut = 0, lost = 0;
@@ -261,28 +312,19 @@ static void append_cut(GString *out, const RhCapacityAnswer *a)
         lost += cell_at(a, i)->lost_may_win;
     }
     if (cut > 0)
-        g_string_append_printf(out, "time was up: %u of %u sizes were not searched to the end\n",
-                               cut, a->cells->len);
+        g_string_append_printf(
+            out, "stopped by --timeout: %u of %u sizes were not searched completely\n", cut,
+            a->cells->len);
     if (lost > 0)
         g_string_append_printf(out,
-                               "memory ran out here: of %u of %u sizes a better layout may be "
-                               "among those not rehearsed\n",
+                               "this machine ran out of memory: %u of %u sizes may have a better "
+                               "layout than shown\n",
                                lost, a->cells->len);
 }
 
-/* Batches of all cells: "2,048", "512 to 2,048". Caller frees. */
-static char *batches_text(const RhCapacityAnswer *a)
+/* Says how many sizes fit and meet the limits; with -v how many are proved. */
+static void append_fine_print(GString *out, const RhCapacityAnswer *a, bool verbose)
 {
-    int64_t low = G_MAXINT64, high = 0;
-    rh_capacity_batches_asked(a->cells, &low, &high);
-    g_autofree char *least = rh_text_count(low), *most = rh_text_count(high);
-    return low < high ? g_strdup_printf("%s to %s", least, most) : g_strdup(most);
-}
-
-static void append_fine_print(GString *out, const RhCapacityAnswer *a)
-{
-    const RhCapacityTarget *g = a->goal;
-    const RhQuestion *q = a->questions[0];
     guint proved = 0, fit = 0, met = 0;
     for (guint i = 0; i < a->cells->len; i++) {
         proved += cell_at(a, i)->proved && cell_at(a, i)->r;
@@ -291,17 +333,15 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a)
     }
     guint unknown = unknown_count(a);
     g_autofree char *open =
-        unknown > 0 ? g_strdup_printf(" (not known of %u)", unknown) : g_strdup("");
-    g_autofree char *batches = batches_text(a);
-    g_autofree char *tokens = rh_quantity_format(g->tokens, RH_QUANTITY_TOKENS, 3);
-    const char *unit = of_pictures(a) ? "pictures" : "tokens";
-    g_autofree char *sequence = rh_text_count(q->c->job.sequence);
-    g_autofree char *line = g_strdup_printf(
-        "%s%s%s%sbatch %s%s%s; %u of %u sizes fit%s, %u meet the goal, %u proved to %.2g %%; "
-        "not counted: failures, restarts, evaluation",
-        g->tokens > 0 ? tokens : "", g->tokens > 0 ? " " : "", g->tokens > 0 ? unit : "",
-        g->tokens > 0 ? ", " : "", batches, of_pictures(a) ? "" : " of ",
-        of_pictures(a) ? "" : sequence, fit, a->cells->len, open, met, proved, 100 * g->gap_frac);
+        unknown > 0 ? g_strdup_printf(" (unknown for %u)", unknown) : g_strdup("");
+    g_autofree char *optimal =
+        verbose ? g_strdup_printf("; layouts of %u sizes proved to within %.2g %%", proved,
+                                  100 * a->goal->gap_frac)
+                : g_strdup("");
+    g_autofree char *line =
+        g_strdup_printf("%u of %u sizes fit%s, %u meet the limits%s; failures, restarts and "
+                        "evaluation are not counted",
+                        fit, a->cells->len, open, met, optimal);
     append_line(out, 2, line);
 }
 
@@ -313,20 +353,20 @@ static void append_kept(GString *out, const RhCapacityAnswer *a)
     const RhCapacityCell *cell = which >= 0 ? cell_at(a, (guint)which) : NULL;
     if ((a->goal->by_s <= 0 && a->goal->budget_usd <= 0) || !cell)
         return;
-    const char *what = a->goal->by_s <= 0         ? "budget: kept"
-                       : a->goal->budget_usd <= 0 ? "date: kept"
-                                                  : "date and budget: kept";
+    const char *what = a->goal->by_s <= 0         ? "the budget holds"
+                       : a->goal->budget_usd <= 0 ? "the deadline holds"
+                                                  : "deadline and budget hold";
     RhEvidenceKey like = rh_evidence_key_of(&cell->c);
     g_autofree char *widest =
         cell->r->bar ? NULL : g_strdup_printf(", the widest of %s models", like.kind);
     g_autofree char *line =
         cell->allowed_frac > 0
-            ? g_strdup_printf("%s at the upper end of the error bar%s (--error-bar none: as "
-                              "predicted)",
+            ? g_strdup_printf("%s with every step longer by the error bar%s (not with --error-bar "
+                              "none)",
                               what, widest ? widest : "")
             : g_strdup_printf("%s as predicted: %s", what,
-                              a->goal->as_predicted ? "no allowance for the error bar"
-                                                    : "no error bar is known");
+                              a->goal->as_predicted ? "the error bar is not allowed for"
+                                                    : "the error bar is unknown");
     append_line(out, 2, line);
 }
 
@@ -367,10 +407,12 @@ char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *st
     append_cut(out, a);
     append_table(out, a, style);
     append_prices(out, a);
-    append_fine_print(out, a);
+    append_fine_print(out, a, style->verbosity > 0);
     append_kept(out, a);
-    if (a->best >= 0)
+    if (a->best >= 0) {
+        g_string_append_printf(out, "for %d GPUs:\n", cell_at(a, (guint)a->best)->c.job.gpus);
         rh_report_trust(out, cell_at(a, (guint)a->best)->r);
+    }
     append_next(out, a);
     return g_string_free(out, FALSE);
 }

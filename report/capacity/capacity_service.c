@@ -45,7 +45,7 @@ static char *has_price(double value, int digits)
 static void append_goal(GString *out, const RhServiceCapacity *a)
 {
     g_autofree char *rate = rh_text_number(a->options->rate_per_s, 3);
-    g_string_append_printf(out, "at %s requests/s within ", rate);
+    g_string_append_printf(out, "%s requests/s with ", rate);
     rh_report_levels(out, &a->options->slos);
     if (a->goal->budget_usd > 0) {
         g_autofree char *money = rh_report_money(a->goal->budget_usd);
@@ -65,10 +65,10 @@ static char *choice(const RhServiceCapacity *a, const RhServiceCell *cell)
         g_autofree char *hour = rh_report_money(cell->usd_per_h);
         g_autofree char *each = has_price(1e6 * cell->usd_per_token, 3);
         g_string_append_printf(out, ": %s an hour, %s $ a million %s", hour, each,
-                               cell->entry->outcome.once ? "requests" : "tokens made");
+                               cell->entry->outcome.once ? "requests" : "output tokens");
         if (cell->usd_per_token_in > 0)
-            g_string_append_printf(out, ", %.3g read, %.3g of both", 1e6 * cell->usd_per_token_in,
-                                   1e6 * cell->usd_per_token_both);
+            g_string_append_printf(out, ", %.3g $ input, %.3g $ of both",
+                                   1e6 * cell->usd_per_token_in, 1e6 * cell->usd_per_token_both);
     }
     if (cell->usd > 0) {
         g_autofree char *all = rh_report_money(cell->usd);
@@ -91,9 +91,9 @@ static void append_best(GString *out, const RhServiceCapacity *a, const RhReport
     g_string_append_printf(out, "%s\n", style->colored ? "\033[0m" : "");
     g_autofree char *servers = rh_report_servers(&e->deployment);
     g_autofree char *told = rh_report_limits(e);
-    g_string_append_printf(out, "      %s, %s, of %s", servers, told, e->deployment.server);
+    g_string_append_printf(out, "      %s, %s, %s", servers, told, e->deployment.server);
     if (e->gpus < best->gpus)
-        g_string_append_printf(out, "; %d of the %d GPUs, the rest is room", e->gpus, best->gpus);
+        g_string_append_printf(out, "; uses %d of the %d GPUs", e->gpus, best->gpus);
     g_string_append(out, "\n      ");
     g_autoptr(GString) goal = g_string_new(NULL);
     append_goal(goal, a);
@@ -112,7 +112,7 @@ static void append_nearest(GString *out, const RhServiceCapacity *a)
         if (o->plan) {
             rh_report_serve_nearest(out, o->plan, a->options);
             if (o->plan->timed_out)
-                g_string_append(out, "time was up\n");
+                g_string_append(out, "stopped by --timeout\n");
         } else {
             /* its fact and its note; help was given above */
             g_auto(GStrv) lines = g_strsplit(o->why, "\n", -1);
@@ -147,18 +147,19 @@ static const RhServiceCell *cheapest(const RhServiceCapacity *a)
 static void append_none(GString *out, const RhServiceCapacity *a)
 {
     bool served = is_any_served(a);
-    g_autoptr(GString) line = g_string_new(served         ? "nothing here serves "
-                                           : cut_short(a) ? "time was up before anything was found "
-                                                            "that serves "
-                                                          : "nothing here serves ");
+    g_autoptr(GString) line =
+        g_string_new(served         ? "no platform serves "
+                     : cut_short(a) ? "--timeout ended before anything was found "
+                                      "that serves "
+                                    : "no platform serves ");
     append_goal(line, a);
     rh_text_wrap(out, line->str, 6, 79);
     if (served) {
         g_autofree char *least = choice(a, cheapest(a));
         g_string_append_printf(out, "cheapest: %s\n", least);
     } else {
-        g_string_append(out, cut_short(a) ? "help: more time (--timeout)\n"
-                                          : "help: more GPUs (--gpus), a wider level, or a lower "
+        g_string_append(out, cut_short(a) ? "help: a longer --timeout\n"
+                                          : "help: more GPUs (--gpus), a looser limit, or a lower "
                                             "rate\n");
     }
     g_string_append_c(out, '\n');
@@ -205,7 +206,8 @@ static void add_row(RhTable *table, const RhServiceCapacity *a, guint i)
                     *whole = seconds(rh_service_answer_s(e)),
                     *next = rh_report_service_binds(e, &a->options->slos);
     rh_table_rowf(table, "%s|%s|%s|%s|%s|%s|%s|%s|%s|%s", mark, cell->offer->platform, gpus,
-                  servers, hour, each, ttft, tpot, whole, next);
+                  servers, hour, each, ttft, tpot, whole,
+                  strcmp(next, "speed") == 0 ? "throughput" : next);
 }
 
 /* Appends sizes that are not whole nodes. */
@@ -215,7 +217,7 @@ static void append_rounded(GString *out, const RhServiceCapacity *a)
     for (guint i = 0; i < a->cells->len; i++) {
         const RhServiceCell *cell = cell_at(a, i);
         if (cell->asked != cell->gpus)
-            g_string_append_printf(line, "%s%d GPUs of %s are %d: whole nodes",
+            g_string_append_printf(line, "%s%d GPUs of %s are rounded up to %d, whole nodes",
                                    line->len ? "; " : "", cell->asked, cell->offer->platform,
                                    cell->gpus);
     }
@@ -230,7 +232,7 @@ static void append_table(GString *out, const RhServiceCapacity *a, const RhRepor
     g_autoptr(RhTable) table = rh_table_new("<<><>>>>><");
     bool once = !rh_model_makes_tokens(a->question->q->c->model);
     guint shown = 0;
-    rh_table_rowf(table, "|platform|GPUs|servers|$/h|%s|TTFT|TPOT|answer|binds",
+    rh_table_rowf(table, "|platform|GPUs|replicas|$/h|%s|TTFT|TPOT|E2E|limit",
                   once ? "$/M req" : "$/M tok");
     for (guint i = 0; i < a->cells->len; i++)
         if (is_shown(a, i, style)) {
@@ -241,15 +243,15 @@ static void append_table(GString *out, const RhServiceCapacity *a, const RhRepor
     if (!is_any_served(a))
         return;
     g_autofree char *legend = g_strdup_printf(
-        "  *: the answer; +: nothing else is as good by money and answer; %s; TTFT, TPOT: p99; answer: "
-        "whole, in the mean; binds: what a replica fewer breaks",
-        once ? "$/M req: of requests" : "$/M tok: of tokens made");
-    rh_text_wrap(out, legend, 3, 79);
+        "  * recommended; + Pareto-optimal in cost and E2E latency; %s; TTFT, TPOT: p99; E2E: mean "
+        "latency; limit: what one replica less would miss",
+        once ? "$/M req: per million requests" : "$/M tok: per million output tokens");
+    rh_text_wrap(out, legend, 2, 79);
     append_rounded(out, a);
     if (shown < a->cells->len)
         g_string_append_printf(
-            out, "   %u of %u sizes: the front, and the first of each platform; -v: all\n", shown,
-            a->cells->len);
+            out, "  %u of %u sizes: the Pareto front, and the first of each platform; -v: all\n",
+            shown, a->cells->len);
 }
 
 /* --- the rest --- */
@@ -299,9 +301,8 @@ static void append_kept(GString *out, const RhServiceCapacity *a)
         parted |= e && e->part > 0;
     }
     g_autofree char *chance = rh_report_chance(a->options, parted);
-    g_autoptr(GString) line = g_string_new(
-        "of each size the quickest deployment of those that keep the levels, each on the fewest "
-        "GPUs that do; ");
+    g_autoptr(GString) line =
+        g_string_new("a row is the deployment with the lowest latency at its size; ");
     g_string_append(line, chance);
     g_autoptr(GString) bare = g_string_new(NULL), wide = g_string_new(NULL);
     guint bare_count = 0, wide_count = 0;
@@ -316,15 +317,15 @@ static void append_kept(GString *out, const RhServiceCapacity *a)
         }
     }
     if (bare_count < a->offers_count)
-        g_string_append(
-            line, ", and at the upper end of the error bar (--error-bar none: of chance alone)");
+        g_string_append(line,
+                        ", and with times longer by the model error (not with --error-bar none)");
     if (widest) {
         g_autofree char *words = rh_report_widest(widest);
-        g_string_append_printf(line, "; on %s nothing alike was measured: %s", wide->str, words);
+        g_string_append_printf(line, "; nothing comparable to %s was measured: by %s", wide->str,
+                               words);
     }
     if (bare_count > 0)
-        g_string_append_printf(
-            line, "; on %s nothing is allowed for the error of the server's own model", bare->str);
+        g_string_append_printf(line, "; on %s the model error is not allowed for", bare->str);
     rh_text_wrap(out, line->str, 2, 79);
 }
 
@@ -340,14 +341,15 @@ char *rh_report_service_capacity_text(const RhServiceCapacity *a, const RhReport
     for (guint i = 0; i < a->offers_count; i++)
         rh_report_price(out, a->offers[i].platform, a->questions[i]->hardware);
     if (!rh_service_priced(a->cells))
-        g_string_append(out, "without all prices GPUs stand for money\n");
+        g_string_append(out, "some prices are unknown: cost is counted in GPUs\n");
     g_autofree char *asked =
         g_strdup_printf("%s, %s", a->question->requests, a->question->arrivals);
-    g_string_append(out, "requests: ");
-    rh_text_wrap(out, asked, 10, 79);
+    g_autofree char *requests = g_strdup_printf("%s: %s", a->question->q->c->model->name, asked);
+    rh_text_wrap(out, requests, 2, 79);
     if (cut_short(a))
-        g_string_append(out, "TIME WAS UP before all deployments were looked at: another may cost "
-                             "less\n");
+        g_string_append(
+            out, "STOPPED by --timeout before all deployments were simulated: another may cost "
+                 "less\n");
     append_kept(out, a);
     append_next(out, a);
     return g_string_free(out, FALSE);
@@ -414,7 +416,8 @@ char *rh_report_service_capacity_markdown(const RhServiceCapacity *a)
                         *next = rh_report_service_binds(e, &a->options->slos);
         g_string_append_printf(out, "| %s%s | %d | `%s` | %s | %s | %s | %s | %s | %s |\n", name,
                                (int32_t)i == a->best ? " **best**" : "", cell->gpus, text, hour,
-                               each, ttft, tpot, whole, next);
+                               each, ttft, tpot, whole,
+                               strcmp(next, "speed") == 0 ? "throughput" : next);
     }
     return g_string_free(out, FALSE);
 }

@@ -46,17 +46,17 @@ void rh_report_price(GString *out, const char *name, const RhPlatform *hardware)
 {
     const RhFact *price = &hardware->price_usd_per_gpu_hour;
     if (price->value <= 0) {
-        g_string_append_printf(out, "price of %s: not known\n", name);
+        g_string_append_printf(out, "price of %s: unknown\n", name);
         return;
     }
     int months = rh_report_price_months(hardware);
     g_autofree char *usd = rh_quantity_format(price->value, RH_QUANTITY_USD, 3);
-    g_autofree char *line = g_strdup_printf("price of %s: %s a GPU-hour, %s%s%s", name, usd,
-                                            *price->date ? price->date : "no date said",
-                                            *price->source ? ", " : "", price->source);
-    rh_text_wrap(out, line, 7, 79);
+    g_autofree char *line =
+        g_strdup_printf("price of %s: %s a GPU-hour%s%s%s%s", name, usd, *price->date ? ", " : "",
+                        price->date, *price->source ? ", " : "", price->source);
+    rh_text_wrap(out, line, 2, 79);
     if (months > RH_PRICE_MONTHS)
-        g_string_append_printf(out, "       old: %d months before the newest figure of %s (%s)\n",
+        g_string_append_printf(out, "  old: %d months before the newest figure of %s (%s)\n",
                                months, name, rh_facts_newest(hardware));
 }
 
@@ -121,7 +121,7 @@ static void append_upper(GString *out, const RhCapacityCell *cell, double predic
     if (cell->allowed_frac <= 0)
         return;
     g_autofree char *upper = format(rh_upper_end(predicted, cell->allowed_frac));
-    g_string_append_printf(out, " (to %s)", upper);
+    g_string_append_printf(out, " (at most %s)", upper);
 }
 
 /* Totals of a cell, as far as they are known: "27.3 d (to 28.7 d), 12.4 M$, 1.92 GWh"; for targets
@@ -165,7 +165,7 @@ char *rh_capacity_choice(const RhCapacityAnswer *a, const RhCapacityCell *cell)
     g_autofree char *batch = rh_text_count(cell->c.job.global_batch);
     g_autofree char *sums = totals(a->goal, cell);
     bool vary = rh_capacity_dtypes_vary(a->cells);
-    return g_strdup_printf("%s GPUs of %s, %s%sbatch %s: %s", gpus, cell->platform,
+    return g_strdup_printf("%s GPUs of %s, %s%sglobal batch %s: %s", gpus, cell->platform,
                            vary ? cell->c.job.recipe->name : "", vary ? ", " : "", batch, sums);
 }
 
@@ -173,9 +173,10 @@ char *rh_capacity_goal_text(const RhCapacityTarget *goal)
 {
     g_autofree char *date = rh_report_duration(goal->by_s);
     g_autofree char *budget = rh_report_money(goal->budget_usd);
-    return g_strdup_printf("%s%s%s%s%s", goal->by_s > 0 ? "by " : "", goal->by_s > 0 ? date : "",
-                           goal->by_s > 0 && goal->budget_usd > 0 ? " " : "",
-                           goal->budget_usd > 0 ? "within " : "",
+    return g_strdup_printf("%s%s%s%s%s", goal->by_s > 0 ? "within " : "",
+                           goal->by_s > 0 ? date : "",
+                           goal->by_s > 0 && goal->budget_usd > 0 ? " and " : "",
+                           goal->budget_usd <= 0 || goal->by_s > 0 ? "" : "within ",
                            goal->budget_usd > 0 ? budget : "");
 }
 
@@ -184,10 +185,10 @@ const char *rh_capacity_superlative(const RhCapacityAnswer *a)
     if (a->goal->tokens <= 0)
         return "most tokens";
     bool sooner = a->goal->budget_usd > 0 && a->goal->by_s <= 0;
-    return sooner ? "soonest" : rh_capacity_priced(a->cells) ? "cheapest" : "fewest GPU-hours";
+    return sooner ? "fastest" : rh_capacity_priced(a->cells) ? "cheapest" : "fewest GPU-hours";
 }
 
-/* Reason why a size has no layout, in a word. */
+/* Says in a word why a size has no layout. */
 const char *rh_capacity_lacks(const RhCapacityCell *cell)
 {
     return cell->timed_out ? "no time" : cell->too_large ? "memory" : "no layout";

@@ -28,7 +28,7 @@ static void append_timed_out(GString *out, const RhPlan *plan)
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *fit = rh_text_count(plan->fit_count);
     g_string_append_printf(out,
-                           "no answer yet: --timeout came before any layout was rehearsed\n"
+                           "no answer yet: --timeout came before any layout was simulated\n"
                            "layouts: %s legal, %s known to fit so far\n"
                            "help: a longer --timeout, or --quick\n",
                            legal, fit);
@@ -38,7 +38,7 @@ static void append_all_too_large(GString *out, const RhPlan *plan)
 {
     g_autofree char *fit = rh_text_count(plan->fit_count);
     g_string_append_printf(out,
-                           "no layout that fits can be rehearsed: each of the %s has more tasks\n"
+                           "no layout that fits can be simulated: each of the %s has more tasks\n"
                            "than a search rehearses, at least %.4g s a step\n"
                            "help: --quick ranks by lower bounds; or a smaller --global-batch\n",
                            fit, plan->proof_bound_s);

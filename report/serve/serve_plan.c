@@ -14,7 +14,7 @@ static char *number_or_dash(double value, RhQuantity kind)
 }
 
 /* "83/412 ms", "83 ms/1.2 s". Caller frees. */
-static char *pair(const RhServedSpread *s)
+static char *two_times(const RhServedSpread *s)
 {
     g_autofree char *p50 = number_or_dash(s->p50.value, RH_QUANTITY_S),
                     *p99 = number_or_dash(s->p99.value, RH_QUANTITY_S);
@@ -43,7 +43,7 @@ char *rh_report_servers(const RhDeployment *d)
 }
 
 /* Names the service level that limits the rate, or "throughput". Caller frees. */
-static char *binds(const RhServeEntry *e, const RhSlos *slos)
+static char *binding_level(const RhServeEntry *e, const RhSlos *slos)
 {
     if (e->binding < 0)
         return g_strdup("throughput");
@@ -125,7 +125,7 @@ static void append_limit(GString *line, const RhServePlan *plan, const RhSlos *s
     g_autoptr(GString) ranks = g_string_new(NULL);
     for (guint i = 0; i < rows; i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        g_autofree char *own = binds(e, slos);
+        g_autofree char *own = binding_level(e, slos);
         if (is_limited(e) && strcmp(own, what) == 0)
             g_string_append_printf(ranks, "%s#%u", ranks->len ? ", " : "", i + 1);
     }
@@ -141,7 +141,7 @@ static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *
     guint rows = MIN(plan->entries->len, (guint)top);
     for (guint i = 0; i < rows; i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        char *what = is_limited(e) ? binds(e, slos) : NULL;
+        char *what = is_limited(e) ? binding_level(e, slos) : NULL;
         if (what && g_hash_table_add(seen, what))
             append_limit(line, plan, slos, rows, what);
     }
@@ -192,12 +192,13 @@ static void append_answer(GString *out, const RhServeQuestion *q, const RhServeP
                            e->gpus == 1 ? "" : "s", limits, plain);
     if (e->deployment.pools_count > 1)
         g_string_append(out, "      (the first do prefill, the second decode)\n");
-    g_string_append_printf(out, "      %s%s requests/s", o->rate_per_s > 0 ? "" : "up to ", rate);
+    g_autoptr(GString) line = g_string_new("      ");
+    g_string_append_printf(line, "%s%s requests/s", o->rate_per_s > 0 ? "" : "up to ", rate);
     if (!e->outcome.once)
-        g_string_append_printf(out, ", %s output tokens/s/GPU", tokens);
-    g_string_append(out, " with ");
-    rh_report_levels(out, &o->slos);
-    g_string_append_c(out, '\n');
+        g_string_append_printf(line, ", %s output tokens/s/GPU", tokens);
+    g_string_append(line, " with ");
+    rh_report_levels(line, &o->slos);
+    rh_text_wrap(out, line->str, 6, 85);
     rh_report_service_cost(out, &e->outcome, price, "      ");
     g_autofree char *job = g_strdup_printf("service: %s on %s, %s", q->q->c->model->name,
                                            q->q->hardware->name, e->deployment.server);

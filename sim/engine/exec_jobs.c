@@ -174,7 +174,7 @@ bool rh_exec_run(RhExec *x, double until_s, RhSessionEvent *event, GError **erro
     rh_timers_disarm(&x->timers, x->stop_slot);
     if (failure)
         return rh_fail(error, rh_bridge_lacked_memory() ? RH_ERROR_NO_ANSWER : RH_ERROR_INTERNAL,
-                       "the rehearsal's network failed: %s", failure);
+                       "the simulation's network failed: %s", failure);
     return take_event(x, event) || in_time || fail_if_stuck(x, error);
 }
 

@@ -252,12 +252,12 @@ bool rh_exec_fail_stuck(const RhExec *x, GError **error)
                 g_autofree char *what = waits_for(x, i, task);
                 return rh_fail(
                     error, RH_ERROR_INTERNAL,
-                    "the rehearsal is stuck: %s '%s' (task %d) of role '%s', micro-batch %d, waits "
+                    "the simulation is stuck: %s '%s' (task %d) of role '%s', micro-batch %d, waits "
                     "for %s\nnote: %" G_GINT64_FORMAT " tasks were left",
                     rh_task_kind_name((RhTaskKind)t->kind), label_of(x, t->label),
                     actor->role->tasks_first + task,
                     label_of(x, rh_program_role(x->program, actor->role_index)->label),
                     t->microbatch, what, x->jobs[actor->job].tasks_left);
             }
-    return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal ended with tasks under way");
+    return rh_fail(error, RH_ERROR_INTERNAL, "the simulation ended with tasks under way");
 }

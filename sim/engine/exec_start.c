@@ -177,7 +177,7 @@ RhExec *rh_exec_new(const RhExecInput *input, GError **error)
     if (!failure)
         return x;
     rh_fail(error, rh_bridge_lacked_memory() ? RH_ERROR_NO_ANSWER : RH_ERROR_INTERNAL,
-            "the rehearsal's network failed: %s", failure);
+            "the simulation's network failed: %s", failure);
     rh_exec_free(x);
     return NULL;
 }

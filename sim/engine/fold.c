@@ -515,7 +515,7 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
 {
     if (t->program->ranks_count > RH_UNFOLDED_RANKS_MAX) {
         rh_fail(error, RH_ERROR_USAGE,
-                "an unfolded rehearsal of %d ranks is too large\n"
+                "an unfolded simulation of %d ranks is too large\n"
                 "note: at most %d ranks can be performed one by one",
                 t->program->ranks_count, RH_UNFOLDED_RANKS_MAX);
         return NULL;

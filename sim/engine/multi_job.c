@@ -269,7 +269,7 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
     if (error)
         work->failure = g_error_copy(error);
     else
-        rh_fail(&work->failure, RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
+        rh_fail(&work->failure, RH_ERROR_INTERNAL, "the simulation's answer broke off");
 }
 
 RhMultiJobRun *rh_multi_job_rehearse(const RhMultiJobQuestion *ask, const RhPlatform *platform,

@@ -154,10 +154,10 @@ static bool as_collective(const RhChakraRank *r, const RhChakraNode *n, RhImport
         return fail(
             r,
             "ALL_REDUCE, REDUCE, ALL_GATHER, BROADCAST, ALL_TO_ALL, REDUCE_SCATTER and BARRIER are",
-            error, "its comm_type is no collective that is known here");
+            error, "its comm_type is not a supported collective");
     if (n->dimension_left_out)
         return fail(r, "pg_name says who takes part, and needs no topology", error,
-                    "involved_dim leaves a dimension of a topology out that is not known here");
+                    "involved_dim leaves a dimension of a topology out that is not supported");
     o->kind = RH_IMPORTED_COLLECTIVE;
     o->op = (uint8_t)collectives[n->comm_type].op;
     o->bytes = n->comm_bytes; /* of an all-gather a member's part, until members are counted */
@@ -209,7 +209,7 @@ bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *n, GError **error)
     }
     g_autofree char *list = g_strjoinv(", ", (char **)types);
     g_autofree char *help = g_strdup_printf("types are %s", list);
-    return fail(r, help, error, "its type is not known here");
+    return fail(r, help, error, "its type is not supported");
 }
 
 /* --- dependencies --- */

@@ -41,7 +41,7 @@ static bool read_varint(Wire *w, uint64_t *value, GError **error)
         if (byte < 0x80)
             return true;
     }
-    return fail(w, "a number of more than 64 bits: this is no Chakra trace", error);
+    return fail(w, "a number of more than 64 bits: this is not a Chakra trace", error);
 }
 
 static bool read_fixed(Wire *w, int bytes, uint64_t *value, GError **error)
@@ -82,7 +82,7 @@ static bool read_field(Wire *w, Field *field, GError **error)
     case BYTES:
         return read_bytes(w, &field->inside, error);
     default:
-        return fail(w, "a field of no known kind: this is no Chakra trace", error);
+        return fail(w, "a field of no known kind: this is not a Chakra trace", error);
     }
 }
 

@@ -279,7 +279,7 @@ static void write_adapters(RhLaunchText *t)
                    "as it is; $DATA, a data set with texts, %s are yours to choose",
                    c->model->name, choices(t));
     note_load(t);
-    rh_launch_note(t, "PEFT adapts q, k and v (gate and up) apart, where one adapter is rehearsed "
+    rh_launch_note(t, "PEFT adapts q, k and v (gate and up) apart, where one adapter is simulated "
                       "for both: A has up to three times the numbers");
 }
 

@@ -112,7 +112,7 @@ static bool write_all(RhLaunchText *t, const RhFramework *f, GError **error)
         return false;
     if (t->extras->preflight && f->starts_itself)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--preflight measures by PyTorch, which %s is none of\n"
+                       "--preflight measures with PyTorch, which %s does not use\n"
                        "help: leave --preflight out",
                        f->title);
     return !t->extras->preflight || rh_launch_preflight(t->c, t, error);

@@ -41,7 +41,7 @@ bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, cons
                           GError **error)
 {
     return rh_fail(error, RH_ERROR_USAGE,
-                   "%s: how %s is told of %s is not known here\n"
+                   "%s: how %s is told of %s is not supported\n"
                    "help: plan without a launch, or describe the model to it by hand",
                    c->model->name, framework->title, what);
 }

@@ -356,7 +356,7 @@ static bool check_formats(const RhProblem *c, const RhLayout *l, GError **error)
                        "help: `dtype=fp8-current`, or a micro-batch of all samples of a replica");
     if (rh_weight_bytes(c) > 2 || c->job.narrow_weights || rh_launch_has_narrow_moments(c))
         return rh_fail(error, RH_ERROR_USAGE,
-                       "MaxText launches with weights or moments in other formats are not known "
+                       "MaxText launches with weights or moments in other formats are unknown "
                        "here\nhelp: without weights= and moments=");
     return true;
 }
@@ -386,7 +386,7 @@ static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "MaxText trains adapters by a program of its own, which is not said here\n"
+                       "MaxText trains adapters by a program of its own, which is not given here\n"
                        "help: Megatron-Bridge (nemo) trains them, or Transformers (deepspeed)");
     return check_model(c, error) && check_formats(c, l, error) && check_cuts(c, l, error);
 }

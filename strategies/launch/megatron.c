@@ -301,9 +301,8 @@ static void write_environment(RhLaunchText *t)
                           "scripts set for it: 8 is CUDA's own default");
         if (wants_one)
             rh_launch_note(
-                t,
-                "Megatron-LM warns: before Blackwell, tensor and context parallelism are quicker "
-                "with CUDA_DEVICE_MAX_CONNECTIONS=1, which Megatron-FSDP excludes");
+                t, "Megatron-LM warns: before Blackwell, tensor and context parallelism are faster "
+                   "with CUDA_DEVICE_MAX_CONNECTIONS=1, which Megatron-FSDP excludes");
     } else if (wants_one) {
         g_string_append(t->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
         rh_launch_note(t, "Megatron-LM requires CUDA_DEVICE_MAX_CONNECTIONS=1 with tensor or "
@@ -332,7 +331,7 @@ static bool check_layout(const RhProblem *c, const RhLayout *l, GError **error)
                        c->job.lora.rank);
     if (rh_weight_bytes(c) > 2)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "%s: launches with weights of 4 bytes are not known here\n"
+                       "%s: launches with weights of 4 bytes are not supported\n"
                        "help: `dtype=bf16` or `dtype=fp16`",
                        c->job.recipe->name);
     bool aware = rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) == 2;

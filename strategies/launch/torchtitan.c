@@ -57,7 +57,7 @@ static bool write_split(RhLaunchText *t, GError **error)
         }
     return rh_fail(error, RH_ERROR_USAGE,
                    "TorchTitan deals out layers evenly, embedding and head counted as some; this "
-                   "split of %d layers over pp%d vpp%d is none of these\n"
+                   "split of %d layers over pp%d vpp%d is not one of these\n"
                    "help: plan with `partition=uniform`, or vpp that divides the layers",
                    count, t->layout->pp, t->layout->vpp);
 }
@@ -365,7 +365,7 @@ static bool check_job(const RhProblem *c, GError **error)
                        c->job.lora.rank);
     if (rh_weight_bytes(c) > 2 || c->job.narrow_weights)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "TorchTitan launches with weights of 4 bytes, or narrow ones, are not known "
+                       "TorchTitan launches with weights of 4 bytes, or narrow ones, are unknown "
                        "here\nhelp: bf16, without weights=");
     if (rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) != 4)
         return rh_fail(error, RH_ERROR_USAGE,

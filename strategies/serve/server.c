@@ -146,8 +146,7 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
                    : strcmp(name, "bf16") == 0 ? RH_CACHE_BF16
                                                : RH_CACHE_AUTO;
         if (s->cache == RH_CACHE_AUTO && strcmp(name, "auto") != 0)
-            rh_json_problem(doc, cache, "auto, bf16 or fp8", "\"%s\" is no format of a cache",
-                            name);
+            rh_json_problem(doc, cache, "auto, bf16 or fp8", "\"%s\" is not a cache format", name);
     }
     read_memory_of(doc, root, s);
     rh_memory_reserve_read(doc, root, &s->left);

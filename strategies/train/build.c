@@ -198,7 +198,7 @@ static bool small_enough(double tasks, GError **error)
     if (tasks > RH_TRAIN_TASKS_MAX)
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "this step has about %.0f million tasks, more than a rehearsal holds\nhelp: fewer "
+            "this step has about %.0f million tasks, more than a simulation holds\nhelp: fewer "
             "micro-batches (a larger mb, a smaller global batch)",
             tasks / 1e6);
     return true;

@@ -216,7 +216,7 @@ static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (zero == 3 && rh_model_shares_layers(c->model))
         return rh_fail(error, RH_ERROR_USAGE,
                        "zero=3: layers of %s share parameters, which would be gathered again for "
-                       "each of them, which is not known here\nnote: legal zero: 0, 1, 2",
+                       "each of them, which is not supported\nnote: legal zero: 0, 1, 2",
                        c->model->name);
     return true;
 }
@@ -487,7 +487,7 @@ bool rh_train_job_legal(const RhProblem *c, GError **error)
         if (!rh_kind_takes_adapters(&c->model->kinds[k]))
             return rh_fail(
                 error, RH_ERROR_USAGE,
-                "lora: %s has layers of %s and %s, whose adapters are not known here\n"
+                "lora: %s has layers of %s and %s, whose adapters are not supported\n"
                 "note: attention without an indexer, linear mixers, dense networks and experts have them",
                 c->model->name, rh_operator_name(c->model->kinds[k].mixer),
                 rh_operator_name(c->model->kinds[k].ffn));

@@ -255,7 +255,7 @@ static void nets_that_cannot_be_are_refused(void)
         const char *text, *expected;
     } rows[] = {
         {NET("{'steps': [{'operator': 'conv', 'out': 8}, {'operator': 'dense', 'out': 8}]}"),
-         "step \"dense\" is not known"},
+         "step \"dense\" is unknown"},
         {NET("{'steps': [{'operator': 'conv', 'out': 8, 'groups': 2}]}"),
          "layer 1, step 1 (conv): 2 groups do not divide 3 channels"},
         {NET("{'steps': [{'operator': 'conv', 'out': 8, 'as': 'a'}, {'operator': 'conv', 'out': 16, "

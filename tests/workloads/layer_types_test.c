@@ -108,7 +108,8 @@ static void queries_may_come_from_a_latent(void)
     g_autoptr(GError) error = NULL;
     g_autoptr(RhModel) none = model_parse(STEP3(3, "1,3"), &error);
     CU_ASSERT_PTR_NULL(none);
-    CU_ASSERT_PTR_NOT_NULL(error != NULL ? strstr(error->message, "\"3\" is no layer of 3") : NULL);
+    CU_ASSERT_PTR_NOT_NULL(error != NULL ? strstr(error->message, "\"3\" is not a layer of 3")
+                                         : NULL);
 }
 
 /* An encoder's windowed query sees so many tokens around it, at the ends, too (a little too many). */
@@ -464,7 +465,8 @@ static void others_experts_are_held_alone(void)
         &error);
     CU_ASSERT_PTR_NULL(three);
     CU_ASSERT_TRUE(error != NULL &&
-                   strstr(error->message, "moe_num_experts is no number and no pair") != NULL);
+                   strstr(error->message, "moe_num_experts is neither a number nor a pair") !=
+                       NULL);
 }
 
 int main(void)

@@ -183,8 +183,8 @@ static void layers_may_do_without_a_block(void)
                     3 * attention + 2 * h * 32 * 6 + 3 * ffn + 3 * h * 512 + 2 * 1000 * h + h);
     check_refused(LAYERS_OF("'1': {'rotten': 3}"), "\"rotten\" of one layer is not supported");
     check_refused(LAYERS_OF("'1': {'skip': ['mixer']}"), "a layer without \"mixer\"");
-    check_refused(LAYERS_OF("'4': {'head_dim': 3}"), "\"4\" is no layer of 4");
-    check_refused(LAYERS_OF("'1': 3"), "\"1\" is no layer of 4");
+    check_refused(LAYERS_OF("'4': {'head_dim': 3}"), "\"4\" is not a layer of 4");
+    check_refused(LAYERS_OF("'1': 3"), "\"1\" is not a layer of 4");
     g_autoptr(RhModel) near = model_load(
         "{" SHAPE("qwen2", 3, 256, 8, 2, 512, 1000) ", 'sliding_window': null, 'per_layer_config': "
                                                     "{'0': {'sliding_window': 64}, '2': "

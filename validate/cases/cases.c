@@ -88,7 +88,7 @@ static void report_progress(void *user)
 {
     const Batch *b = user;
     if (b->options->progress)
-        b->options->progress("rehearsing published runs", b->done, (int32_t)b->items->len,
+        b->options->progress("simulating published runs", b->done, (int32_t)b->items->len,
                              b->options->user);
 }
 

@@ -52,7 +52,8 @@ static void read_condition(RhJson *doc, const RhJsonNode *member, Rule *rule)
                    g_ptr_array_new_with_free_func((GDestroyNotify)g_pattern_spec_free)};
     rh_json_consume_all(doc, member);
     if (c.column == RH_CASE_COLUMNS_LAST)
-        rh_json_problem_at_key(doc, member, NULL, "\"%s\" is no column of a table of runs", name);
+        rh_json_problem_at_key(doc, member, NULL, "\"%s\" is not a column of a table of runs",
+                               name);
     if (rh_json_kind(member) == RH_JSON_ARRAY)
         for (const RhJsonNode *n = rh_json_first(member); n; n = rh_json_next(n))
             g_ptr_array_add(c.patterns, pattern_of(rh_json_node_string(doc, n)));

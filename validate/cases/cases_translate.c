@@ -387,7 +387,7 @@ static bool say_layout(Way *w)
     static const RhCaseColumn columns[] = {RH_CASE_ZERO, RH_CASE_RECOMPUTE};
     for (size_t i = 0; i < G_N_ELEMENTS(needed); i++)
         if (!rh_case_says(&w->way, needed[i]))
-            return rh_case_give_up(&w->way, "%s \"%s\": not known here",
+            return rh_case_give_up(&w->way, "%s \"%s\": not supported",
                                    rh_case_column_name(columns[i]),
                                    rh_case_cell(&w->way, columns[i]));
     g_autofree char *text = layout_text(w);
@@ -453,13 +453,12 @@ static bool say_measured(Way *w)
     } else if (w->way.row->tflops > 0) {
         if (!flops)
             return rh_case_give_up(&w->way,
-                                   "a figure of TFLOP/s alone, and what it counts is not known");
+                                   "a figure of TFLOP/s alone, and what it counts is unknown");
         w->out->measured_s =
             rh_model_tuned_flops_per_token(w->out->c.model, job->sequence, &job->lora) * tokens /
             (w->way.row->tflops * 1e12 * job->gpus);
     } else if (*rh_case_cell(&w->way, RH_CASE_MFU)) {
-        return rh_case_give_up(&w->way,
-                               "a share of peak FLOP/s alone: what it counts is not known");
+        return rh_case_give_up(&w->way, "a share of peak FLOP/s alone: what it counts is unknown");
     }
     return true;
 }

@@ -239,7 +239,7 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
          "so long into each measured step rank 0 runs a shell command: a fault", "SECONDS:COMMAND"},
         {"scale", 0, 0, G_OPTION_ARG_DOUBLE, &a->scale, "all kernels take longer", "FACTOR"},
         {"compute", 0, 0, G_OPTION_ARG_STRING, &a->compute,
-         "kernels are waits of their rehearsed time (timed, the default), real work of the "
+         "kernels are waits of their simulated time (timed, the default), real work of the "
          "processor with OpenBLAS (blas), or the kernels themselves on a GPU of each rank (cuda)",
          "HOW"},
         {"library", 0, 0, G_OPTION_ARG_NONE, &a->library,

@@ -186,7 +186,7 @@ static bool say_pools(Way *w, const char *more, char *pools[RH_POOLS_MAX])
     pools[0] = workers_of(note, "P=");
     pools[1] = workers_of(note, "D=");
     return (pools[0] && pools[1]) ||
-           rh_case_give_up(&w->way, "disaggregated: how many workers there are is not said");
+           rh_case_give_up(&w->way, "disaggregated: how many workers there are is not given");
 }
 
 /* Text with a budget from "chunk=prompt+1500": a prompt, a token of each request, and so many more.
@@ -252,7 +252,7 @@ static bool read_words(Way *w, Words *words)
     GError *local = NULL;
     const char *said = rh_case_says(&w->way, RH_CASE_SAYS_CLIENT);
     if (!said)
-        return rh_case_give_up(&w->way, "how requests come is not known");
+        return rh_case_give_up(&w->way, "how requests come is unknown");
     g_auto(GStrv) items = g_strsplit(said, ",", -1);
     for (int i = 0; items[i]; i++) {
         g_auto(GStrv) pair = g_strsplit(items[i], "=", 2);

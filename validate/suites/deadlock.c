@@ -43,7 +43,7 @@ char *rh_deadlock_compare(const char *rehearsed, const char *performed, int32_t 
         alike += g_hash_table_contains(seen, GINT_TO_POINTER(rank)) &&
                  g_hash_table_lookup(seen, GINT_TO_POINTER(rank)) ==
                      g_hash_table_lookup(foreseen, GINT_TO_POINTER(rank));
-    return g_strdup_printf("both stop and tell who waits: %u ranks rehearsed, %u performed, %d of "
+    return g_strdup_printf("both stop and tell who waits: %u ranks simulated, %u performed, %d of "
                            "them in the same task",
                            g_hash_table_size(foreseen), g_hash_table_size(seen), alike);
 }

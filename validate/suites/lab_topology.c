@@ -137,7 +137,7 @@ static bool check_lab(const RhPlatform *p, GError **error)
 {
     if (p->messages.sender == RH_SHARING_NONE)
         return rh_fail(error, RH_ERROR_INPUT,
-                       "%s has no \"messages\": its network is no lab's\n"
+                       "%s has no \"messages\": its network is not a lab's\n"
                        "help: lab-star, lab-2x4 and lab-tree can be built",
                        p->name);
     if (p->inside || p->outside)

@@ -126,7 +126,7 @@ static bool fail_for_want(GError **error, int why)
     if (!want)
         return rh_fail(error, RH_ERROR_IO, "cannot start a worker process: %s", g_strerror(why));
     return rh_fail(error, RH_ERROR_REFUSED,
-                   "no answer: the machine lends no more %s, and a rehearsal runs in a process of "
+                   "no answer: the machine lends no more %s, and a simulation runs in a process of "
                    "its own",
                    want);
 }
@@ -201,7 +201,7 @@ static bool is_out_of_memory(const char *words)
 static bool fail_for_memory(GError **error, const char *how)
 {
     return rh_fail(error, RH_ERROR_NO_ANSWER,
-                   "no answer: %s\nhelp: fewer rehearsals at once need less memory", how);
+                   "no answer: %s\nhelp: fewer simulations at once need less memory", how);
 }
 
 /* Reads an answer that is an error; returns false. */
@@ -209,7 +209,7 @@ static bool read_error(const GByteArray *bytes, GError **error)
 {
     int32_t code;
     if (bytes->len <= 1 + sizeof code || bytes->data[0] != ANSWER_ERROR)
-        return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
+        return rh_fail(error, RH_ERROR_INTERNAL, "the simulation's answer broke off");
     memcpy(&code, bytes->data + 1, sizeof code);
     g_autofree char *text =
         g_strndup((const char *)bytes->data + 1 + sizeof code, bytes->len - 1 - sizeof code);
@@ -223,8 +223,8 @@ static bool check_exit(const Pool *pool, const Worker *worker, int status, bool 
 {
     *lost = false;
     if (worker->late)
-        return rh_fail(error, RH_ERROR_NO_ANSWER, "no answer in time: the rehearsal was given %g s",
-                       pool->what->timeout_s);
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "no answer in time: the simulation was given %g s", pool->what->timeout_s);
     bool signaled = WIFSIGNALED(status), exited = WIFEXITED(status) && WEXITSTATUS(status) != 0;
     if (!signaled && !exited)
         return worker->bytes->len > 1 && worker->bytes->data[0] == ANSWER_BYTES
@@ -233,12 +233,12 @@ static bool check_exit(const Pool *pool, const Worker *worker, int status, bool 
     g_autofree char *words = last_words(worker);
     *lost = true;
     if (is_out_of_memory(words))
-        return fail_for_memory(error, "memory ran out in a rehearsal, twice");
+        return fail_for_memory(error, "memory ran out in a simulation, twice");
     if (signaled && WTERMSIG(status) == SIGKILL)
-        return fail_for_memory(error, "the rehearsal's process was killed, twice: the machine may "
+        return fail_for_memory(error, "the simulation's process was killed, twice: the machine may "
                                       "be out of memory");
     *lost = false;
-    return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal crashed: %s %d%s%s",
+    return rh_fail(error, RH_ERROR_INTERNAL, "the simulation crashed: %s %d%s%s",
                    signaled ? "signal" : "exit status",
                    signaled ? WTERMSIG(status) : WEXITSTATUS(status), *words ? "\nnote: " : "",
                    words);
@@ -370,7 +370,7 @@ static bool start_next(Pool *pool)
     while (worker->pid)
         worker++;
     if (time_left_ms(pool) == 0)
-        rh_fail(&error, RH_ERROR_NO_ANSWER, "no answer in time: the rehearsal was given %g s",
+        rh_fail(&error, RH_ERROR_NO_ANSWER, "no answer in time: the simulation was given %g s",
                 pool->what->timeout_s);
     else if (start_worker(pool, worker, item, &error)) {
         pool->refusals = 0;

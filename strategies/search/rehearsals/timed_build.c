@@ -55,7 +55,7 @@ RhRun *rh_rehearse_by_deadline(const RhProblem *c, const RhLayout *layout,
     if (built_s > rh_deadline_left_s(deadline)) {
         rh_fail(
             error, RH_ERROR_NO_ANSWER,
-            "no answer in time: of %g s the rehearsal left %.3g s, and its program takes %.3g s "
+            "no answer in time: of %g s the simulation left %.3g s, and its program takes %.3g s "
             "to build once more",
             options->timeout_s, fmax(0, rh_deadline_left_s(deadline)), built_s);
         return NULL;

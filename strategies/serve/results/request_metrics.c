@@ -11,8 +11,8 @@ const char *rh_metric_name(RhMetric metric)
 
 const char *rh_metric_about(RhMetric metric)
 {
-    static const char *const abouts[] = {"time to the first token", "time per further token",
-                                         "gap between two tokens", "time to the last token"};
+    static const char *const abouts[] = {"TTFT (first token)", "TPOT (per token)",
+                                         "ITL (token gaps)", "E2E (last token)"};
     return abouts[metric];
 }
 

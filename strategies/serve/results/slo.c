@@ -10,7 +10,7 @@
 static bool fail_level(const char *text, GError **error)
 {
     return rh_fail(error, RH_ERROR_USAGE,
-                   "\"%s\" is no service level\nhelp: write p99<5s, p90<300ms or mean<200ms; "
+                   "\"%s\" is not a service level\nhelp: write p99<5s, p90<300ms or mean<200ms; "
                    "several with commas",
                    text);
 }

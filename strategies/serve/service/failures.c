@@ -12,10 +12,11 @@ static bool parse_one(const char *word, RhFailure *f, GError **error)
     g_autofree char *number = at ? g_strndup(word, (gsize)(at - word)) : NULL;
     int64_t replica = 0;
     if (!at || !rh_integer_parse(g_strstrip(number), 0, INT32_MAX, &replica, NULL))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "\"%s\" is no server and a time\nhelp: 0@30s: the first server, 30 s after "
-                       "the first request",
-                       word);
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "\"%s\" is not a server and a time\nhelp: 0@30s: the first server, 30 s after "
+            "the first request",
+            word);
     f->replica = (int32_t)replica;
     GError *local = NULL;
     if (rh_quantity_parse_like(at + 1, RH_QUANTITY_S, "30s", &f->t_s, &local))

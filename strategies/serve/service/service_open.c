@@ -33,7 +33,7 @@ static bool check_draft(const RhPool *pool, GError **error)
     return pool->draft == 0 || pool->accept >= 0
                ? true
                : rh_fail(error, RH_ERROR_USAGE,
-                         "draft=%d: how many guesses are right is not said\n"
+                         "draft=%d: how many guesses are right is not given\n"
                          "help: accept=70, as measured of this model and what it is asked",
                          pool->draft);
 }

@@ -320,7 +320,7 @@ static void stopped_ranks_are_compared(void)
     g_autofree char *why = NULL;
     g_autofree char *both = rh_deadlock_compare(foreseen, seen, 8, &why);
     CU_ASSERT_STRING_EQUAL(both,
-                           "both stop and tell who waits: 2 ranks rehearsed, 2 performed, 1 of "
+                           "both stop and tell who waits: 2 ranks simulated, 2 performed, 1 of "
                            "them in the same task");
     CU_ASSERT_PTR_NULL(rh_deadlock_compare(foreseen, NULL, 8, &why));
     CU_ASSERT_STRING_EQUAL(why, "the real run did not tell who waits");
