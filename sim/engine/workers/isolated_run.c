@@ -34,10 +34,12 @@ static void report_progress(void *user)
 static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Many *many = user;
-    many->out[item] = bytes ? rh_run_unpack(bytes->data, bytes->len) : NULL;
-    many->errors[item] = error ? g_error_copy(error) : NULL;
-    if (bytes && !many->out[item])
-        rh_fail(&many->errors[item], RH_ERROR_INTERNAL, "the simulation's answer broke off");
+    RhRun **out = &many->batch->out[item];
+    GError **errors = &many->batch->errors[item];
+    *out = bytes ? rh_run_unpack(bytes->data, bytes->len) : NULL;
+    *errors = error ? g_error_copy(error) : NULL;
+    if (bytes && !*out)
+        rh_fail(errors, RH_ERROR_INTERNAL, "the simulation's answer broke off");
     many->done++;
     report_progress(many);
 }
