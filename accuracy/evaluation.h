@@ -12,7 +12,7 @@
 #include "accuracy/error_statistics.h"
 
 /* Value of `skipped` for rows that were not reached before the timeout. */
-#define RH_JUDGED_LATE "stopped by --timeout before it was predicted"
+#define RH_EVALUATION_LATE "stopped by --timeout before it was predicted"
 
 typedef enum {
     RH_STANDING_MEASURED,

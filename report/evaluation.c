@@ -70,7 +70,7 @@ static void append_answer(GString *out, const RhEvaluation *evaluation,
     else
         g_string_append(out, "no measured time could be compared\n");
     g_string_append_printf(out, "modelled: %u of %u runs%s of %s\n", said, reached,
-                           late > 0 ? " reached" : "", judged->file);
+                           late > 0 ? " reached" : "", evaluation->file);
     if (all->rivals_count > 0)
         g_string_append_printf(
             out,
@@ -121,8 +121,8 @@ static GArray *groups_of(const RhEvaluation *evaluation, RhEvaluationGroup by, b
 /* Names a kind of groups for the head of their table. */
 static const char *group_text(RhEvaluationGroup by)
 {
-    return by == RH_JUDGED_BY_PART    ? "use"
-           : by == RH_JUDGED_BY_TABLE ? "source"
+    return by == RH_EVALUATION_BY_PART    ? "use"
+           : by == RH_EVALUATION_BY_TABLE ? "source"
                                       : rh_evaluation_by_name(by);
 }
 
@@ -141,7 +141,7 @@ static void append_groups(GString *out, const RhEvaluation *evaluation, bool ver
         if (groups->len > 0)
             rh_table_rowf(table, "error in %% by %s|runs|median|mean|90th|worst|bias%s",
                           group_text(shown[i]), verbose ? "|tau|regret" : "");
-        bool whole = verbose || shown[i] == RH_JUDGED_BY_GROUP;
+        bool whole = verbose || shown[i] == RH_EVALUATION_BY_GROUP;
         for (guint k = 0; k < groups->len && (whole || k < ROWS_MOST); k++)
             append_group(table, &g_array_index(groups, RhEvaluationFigures, k), verbose);
     }
@@ -173,8 +173,8 @@ static void append_worst(GString *out, const RhEvaluation *evaluation, bool verb
                   verbose ? "all, worst first" : "largest errors");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
         const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
-        const char *place = judged->shipped ? r->id : strrchr(r->id, ':') + 1;
-        bool whole = verbose || !judged->shipped;
+        const char *place = evaluation->shipped ? r->id : strrchr(r->id, ':') + 1;
+        bool whole = verbose || !evaluation->shipped;
         g_autofree char *cut = g_strdup_printf("%s %s%s%.*s", r->model, r->device, whole ? " " : "",
                                                verbose ? 60 : 24, whole ? r->strategy : "");
         const char *unit = unit_of(r->metric);

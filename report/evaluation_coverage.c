@@ -6,10 +6,10 @@
 
 #define NARROW_FRAC 0.7 /* error bars that hold less are said to be too narrow */
 
-static void append_bars(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
+static void append_bars(GString *out, const RhEvaluation *evaluation, const RhEvaluationFigures *all)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
+    g_autofree const char **tables = rh_evaluation_groups(evaluation, RH_EVALUATION_BY_TABLE);
     const char *before = ": of ";
     if (all->barred_count == 0)
         return;
@@ -89,9 +89,9 @@ static void append_trial(GString *out, const RhOddsTrial *trial, const char *wha
 void rh_report_evaluation_coverage(GString *out, const RhEvaluation *evaluation,
                                    const RhRecord *record, bool verbose)
 {
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
-    append_bars(out, judged, &all);
-    append_asked(out, judged, record);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
+    append_bars(out, evaluation, &all);
+    append_asked(out, evaluation, record);
     if (verbose) {
         append_trial(out, &record->trials[0], "models");
         append_trial(out, &record->trials[1], "sources");

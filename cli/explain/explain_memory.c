@@ -166,7 +166,7 @@ static void say_optimizer(GString *out, const Stage *s, double bytes)
     (void)bytes;
     add_states(out, s, rh_optimizer_state_bytes(s->c), 1);
     g_string_append_printf(out, ": an fp32 copy and two moments in %s",
-                           s->c->job.moments ? s->c->job.moments->name : rh_moments_fp32.name);
+                           s->c->job.moments ? s->c->job.moments->name : rh_adam_moments_fp32.name);
 }
 
 static void say_activations(GString *out, const Stage *s, double bytes)

@@ -42,9 +42,9 @@ static bool set_dtype(RhJob *job, const char *value, GError **error)
 
 static bool set_moments(RhJob *job, const char *value, GError **error)
 {
-    job->moments = rh_moments_by_name(value);
+    job->moments = rh_adam_moments_by_name(value);
     return job->moments || rh_fail(error, RH_ERROR_USAGE, "--set moments: \"%s\" is not one of %s",
-                                   value, RH_MOMENTS_CHOICES);
+                                   value, RH_ADAM_MOMENTS_CHOICES);
 }
 
 static bool set_gradients(RhJob *job, const char *value, GError **error)

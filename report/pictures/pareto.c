@@ -185,10 +185,10 @@ static void draw_others(Picture *p, const RhPlan *plan, const GArray *seen)
             draw_point(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", 3, RH_COLOR_SEEN, &point->layout,
                        "rehearsed, ", point->step_s, point->peak_bytes);
     }
-    if (plan->fuller)
-        draw_point(p, "M0-7L6 4H-6z", 7, RH_COLOR_FULLER, &plan->fuller->layout,
-                   "faster, but fuller than is ranked, ", plan->fuller->step_time_s,
-                   plan->fuller->memory.peak_bytes);
+    if (plan->over_budget)
+        draw_point(p, "M0-7L6 4H-6z", 7, RH_COLOR_FULLER, &plan->over_budget->layout,
+                   "faster, but fuller than is ranked, ", plan->over_budget->step_time_s,
+                   plan->over_budget->memory.peak_bytes);
     for (guint i = 0; i < plan->near_misses->len; i++) {
         const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
         draw_point(p, "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", 5, RH_COLOR_UNFIT,
@@ -205,7 +205,7 @@ static void draw_legend(Picture *p, const RhPlan *plan)
         bool there;
     } rows[] = {{RH_COLOR_CHOSEN, "ranked, by number", true},
                 {RH_COLOR_SEEN, "rehearsed", true},
-                {RH_COLOR_FULLER, "faster, but fuller", plan->fuller},
+                {RH_COLOR_FULLER, "faster, but fuller", plan->over_budget},
                 {RH_COLOR_UNFIT, "too large (a lower bound)", plan->near_misses->len > 0}};
     double x = 10;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

@@ -1,14 +1,11 @@
 /* Labelled lines of the answer of `plan`. */
-#include <string.h>
-
 #include "report/format.h"
 #include "report/plan/text_plan.h"
 
 void rh_report_append_labelled(GString *out, const char *label, const char *text)
 {
-    g_string_append_printf(out, "%s: ", label);
-    g_autofree char *line = g_strdup(text);
-    rh_text_wrap(out, line, (int)strlen(label) + 2, 79);
+    g_autofree char *line = g_strdup_printf("%s: %s", label, text);
+    rh_text_wrap(out, line, 2, 79);
 }
 
 void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most)

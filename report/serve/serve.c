@@ -294,7 +294,7 @@ static void append_beyond(GString *out, const RhServeQuestion *q, const RhServic
     rh_text_wrap(out, line, 2, 79);
 }
 
-/* Says which error bar service levels are judged by, if the service has none of its own. */
+/* Says which error bar service levels are evaluation by, if the service has none of its own. */
 static void append_widest(GString *out, const RhSlos *slos)
 {
     if (slos->count == 0 || !slos->allowance.widest_of)

@@ -207,7 +207,7 @@ static void append_answer(GString *out, const RhServeQuestion *q, const RhServeP
 }
 
 /* Appends a service level that no deployment meets, however few requests arrive. */
-static void append_unkept(GString *out, const RhServeMissed *u, const RhSlos *slos)
+static void append_unkept(GString *out, const RhMissedLevel *u, const RhSlos *slos)
 {
     g_autofree char *level = rh_slo_text(&slos->list[u->level]),
                     *text = rh_deployment_format(&u->deployment),
@@ -280,7 +280,7 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     rh_report_serve_nearest(out, plan, o);
     if (plan->timed_out)
         g_string_append(out, "help: a longer --timeout\n");
-    else if (plan->roomiest.count > 0)
+    else if (plan->largest_cache.count > 0)
         g_string_append(out, "help: more GPUs per replica, an 8-bit KV cache (-s kv=fp8), or "
                              "shorter requests\n");
     else if (e->bound_per_s <= 0 && plan->unkept.least_s > 0)

@@ -74,10 +74,10 @@ static void constants_are_found_again(void)
     for (guint i = 0; i < j->rows->len; i++)
         fitted += g_array_index(j->rows, RhEvaluatedRun, i).fitted;
     CU_ASSERT_EQUAL(fitted, 2 * RH_TIMELINE_FITTED);
-    RhEvaluationFigures known = rh_evaluation_figures(j, RH_JUDGED_BY_EVIDENCE,
+    RhEvaluationFigures known = rh_evaluation_figures(j, RH_EVALUATION_BY_EVIDENCE,
                                                       "tpot, used for fitting"),
                         held_out =
-                            rh_evaluation_figures(j, RH_JUDGED_BY_EVIDENCE, "tpot, held out");
+                            rh_evaluation_figures(j, RH_EVALUATION_BY_EVIDENCE, "tpot, held out");
     CU_ASSERT_EQUAL(known.figures.count, RH_TIMELINE_FITTED);
     CU_ASSERT_EQUAL(known.figures.count + held_out.figures.count, tpot.figures.count);
     CU_ASSERT_EQUAL(j->notes->len, 1);
