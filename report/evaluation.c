@@ -123,7 +123,7 @@ static const char *group_text(RhEvaluationGroup by)
 {
     return by == RH_EVALUATION_BY_PART    ? "use"
            : by == RH_EVALUATION_BY_TABLE ? "source"
-                                      : rh_evaluation_by_name(by);
+                                          : rh_evaluation_by_name(by);
 }
 
 #define SHOWN_SHORT 6 /* kinds of groups, where not all are shown */

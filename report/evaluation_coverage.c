@@ -6,7 +6,8 @@
 
 #define NARROW_FRAC 0.7 /* error bars that hold less are said to be too narrow */
 
-static void append_bars(GString *out, const RhEvaluation *evaluation, const RhEvaluationFigures *all)
+static void append_bars(GString *out, const RhEvaluation *evaluation,
+                        const RhEvaluationFigures *all)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     g_autofree const char **tables = rh_evaluation_groups(evaluation, RH_EVALUATION_BY_TABLE);

@@ -175,7 +175,7 @@ static char *refused(const Search *s, const Trial *t)
                         capacity_bytes / RH_GIB_BYTES);
     if (peak_bytes > capacity_bytes)
         return g_steal_pointer(&needs);
-    return g_strdup_printf("%s, but %.1f GiB are kept free, see --risk", needs,
+    return g_strdup_printf("%s, but %.1f GiB are kept free as a margin", needs,
                            (capacity_bytes - room_bytes) / RH_GIB_BYTES);
 }
 

@@ -68,7 +68,7 @@ static void mistakes_are_told_with_their_place(void)
     check_refused("{'norm': 'rms'}", "mine.json:1:", "no \"mixer\" and \"ffn\"");
     check_refused("{'derives': 'lama'}", "mine.json:1:13", "lama");
     check_refused("{" WORDS ", 'constants': {'no_such': 1}}", "mine.json:1:", "no_such");
-    check_refused("{" WORDS ", 'part_defaults': {'layers': 2}}", "mine.json:1:", "no key");
+    check_refused("{" WORDS ", 'part_defaults': {'layers': 2}}", "mine.json:1:", "not a key");
     check_refused("{" WORDS ", 'other_layers': 'conv'}", "mine.json:1:", "no layer type \"conv\"");
     check_refused("{" WORDS ", 'layer_types': {'a': {'preceded_by': 'a'}}}",
                   "mine.json:1:", "preceded");

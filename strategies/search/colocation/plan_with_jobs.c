@@ -163,7 +163,7 @@ static bool stop_if_late(const Race *race, RhPlan *plan, GError **local, GError 
     if (is_late(race, *local)) {
         g_clear_error(local);
         return rh_fail(error, RH_ERROR_NO_ANSWER,
-                       "stopped by --timeout before a layout was simulated beside the neighbours");
+                       "the time limit came before a layout was simulated beside the other jobs");
     }
     g_propagate_error(error, g_steal_pointer(local));
     return false;

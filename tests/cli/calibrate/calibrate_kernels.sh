@@ -7,8 +7,8 @@ rehearse calibrate --from "$raw" --device h200-sxm -o gpu.json
 echo "exit $?"
 rehearse check gpu.json
 job=(-w llama-3.2-1b --global-batch 8 --seq 2048)
-rehearse plan "${job[@]}" -p dgx-h200 --quick --profile gpu.json -o plan.json | tail -n 5
-rehearse explain plan.json --term compute | grep -A3 '^    launch  '
+rehearse plan "${job[@]}" -p dgx-h200 --quick --profile gpu.json -o plan.json -v | tail -n 8
+rehearse explain plan.json --term compute -v | grep -B3 -A6 "^ *launch  "
 head -c 9000 "$raw" >cut.csv
 rehearse calibrate --from cut.csv --device h200-sxm --holdout 0% | tail -n 2
 echo "exit $?"
@@ -38,7 +38,7 @@ echo "exit $?"
 rehearse calibrate --run gemm,pingpong -o x.json 2>&1
 echo "exit $?"
 # A profile of the catalogue, by its name.
-rehearse plan "${job[@]}" -p dgx-h200 --quick --profile h200-sxm-trtllm-1.3.0rc20 2>&1 | grep '^profile'
+rehearse plan "${job[@]}" -p dgx-h200 --quick --profile h200-sxm-trtllm-1.3.0rc20 -v 2>&1 | grep '^profile'
 rehearse plan "${job[@]}" -p dgx-h200 --quick --profile h200-sxm 2>&1
 echo "exit $?"
 # Measuring: a stand-in for the program that needs a GPU.

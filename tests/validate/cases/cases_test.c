@@ -376,7 +376,7 @@ static void what_cannot_be_said_is_not_guessed(void)
     check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,none,0,1,int3,1,,",
                   "precision int3: no recipe");
     check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,perhaps,0,1,bf16,1,,",
-                  "recompute \"perhaps\": not known");
+                  "recompute \"perhaps\": not supported");
     check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,3,1,8,1,1,1,1,64,none,0,1,bf16,1,,",
                   "tp=3");
     check_skipped(t,
