@@ -275,11 +275,21 @@ static Terms terms_of(RhBoundCache *cache, const RhLayout *l)
     return t;
 }
 
+/* All slots of a stage that is busy `more_s` longer for each micro-batch. Beside what a pair of passes waits for, more
+ * kernels may run for nothing: there they add to the kernels alone. */
+static double more_slots_s(const Terms *t, int32_t s, double more_s)
+{
+    double slots = slots_s(t, s, 0);
+    return t->spans->pair_s
+               ? rh_max_d(slots, fill_s(t, s) + t->m * (t->spans->kernels_s[s] + more_s))
+               : slots + t->m * more_s;
+}
+
 double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *l, int32_t stage, double more_s)
 {
     RhTables tables = rh_bound_tables(cache, l);
     Terms t = terms_of_work(cache, l, &tables);
-    double worst = slots_s(&t, stage, 0) + t.m * more_s;
+    double worst = more_slots_s(&t, stage, more_s);
     for (int32_t s = 0; s < t.p; s++)
         worst = rh_max_d(worst, slots_s(&t, s, 0));
     return worst;
