@@ -128,6 +128,15 @@ static const char *group_text(RhEvaluationGroup by)
 
 #define SHOWN_SHORT 6 /* kinds of groups, where not all are shown */
 
+/* Was a run predicted with a setup near its own? */
+static bool has_nearest(const RhEvaluation *evaluation)
+{
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        if (row_at(evaluation, i)->stands_in && !row_at(evaluation, i)->skipped)
+            return true;
+    return false;
+}
+
 static void append_groups(GString *out, const RhEvaluation *evaluation, bool verbose)
 {
     static const RhEvaluationGroup shown[] = {RH_EVALUATION_BY_PART,     RH_EVALUATION_BY_METRIC,
@@ -146,6 +155,10 @@ static void append_groups(GString *out, const RhEvaluation *evaluation, bool ver
             append_group(table, &g_array_index(groups, RhEvaluationFigures, k), verbose);
     }
     rh_table_append(table, out, "");
+    if (has_nearest(evaluation))
+        g_string_append(
+            out, "nearest setup: part of how the run was set up is unknown or not modelled, and "
+                 "the\n  closest that is was used; exact setup: all of it is known\n");
     if (verbose)
         g_string_append(out, "tau: Kendall's, of layouts of one job; regret: how much slower the "
                              "predicted best is\n");
@@ -170,7 +183,7 @@ static void append_worst(GString *out, const RhEvaluation *evaluation, bool verb
         return;
     g_ptr_array_sort(rows, by_error);
     rh_table_rowf(table, "line|measured|predicted|error|%s",
-                  verbose ? "all, worst first" : "largest errors");
+                  verbose ? "run, worst first" : "run, largest errors");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
         const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
         const char *place = evaluation->shipped ? r->id : strrchr(r->id, ':') + 1;

@@ -25,7 +25,7 @@ static void append_bars(GString *out, const RhEvaluation *evaluation,
         if (f.barred_count == 0)
             continue;
         double held = (double)f.within_count / f.barred_count;
-        g_string_append_printf(text, "%s%s %.0f%s", before, tables[i], 100 * held,
+        g_string_append_printf(text, "%s%s %.0f %%%s", before, tables[i], 100 * held,
                                held < NARROW_FRAC ? " (too narrow)" : "");
         before = ", ";
     }
@@ -64,9 +64,9 @@ static void append_asked(GString *out, const RhEvaluation *evaluation, const RhR
     if (count[0] + count[1] > 0)
         g_string_append_printf(
             out,
-            "--risk: %d of %d runs that ran are less than %.0f %% likely to fit, %d "
-            "of %d that\n  ran out are more likely\n",
-            wrong[0], count[0], 100 * (1 - RH_ODDS_ASKED), wrong[1], count[1]);
+            "at the default --risk %.0f%%: %d of %d runs that ran would be refused, %d of %d\n"
+            "  that ran out would be accepted\n",
+            100 * RH_ODDS_ASKED, wrong[0], count[0], wrong[1], count[1]);
 }
 
 /* Appends the evaluation of odds: "odds where a model's runs are left out: Brier 0.03 of 686; said

@@ -83,7 +83,8 @@ char *rh_knob_title_again(const RhKnob *knob, const RhLayout *l)
     if (l->recomputed_layers_count == 0)
         return NULL;
     g_autofree char *layers = rh_knob_text(knob, l);
-    return g_strdup_printf("%s layer%s per chunk", layers, strcmp(layers, "1") == 0 ? "" : "s");
+    return g_strdup_printf("only of %s layer%s per model chunk", layers,
+                           strcmp(layers, "1") == 0 ? "" : "s");
 }
 
 char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l)

@@ -361,7 +361,7 @@ static void append_kept(GString *out, const RhCapacityAnswer *a)
         cell->r->bar ? NULL : g_strdup_printf(", the widest of %s models", like.kind);
     g_autofree char *line =
         cell->allowed_frac > 0
-            ? g_strdup_printf("%s with every step longer by the error bar%s (not with --error-bar "
+            ? g_strdup_printf("%s with every step longer by the error bar%s (unless --error-bar "
                               "none)",
                               what, widest ? widest : "")
             : g_strdup_printf("%s as predicted: %s", what,

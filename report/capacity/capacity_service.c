@@ -318,7 +318,7 @@ static void append_kept(GString *out, const RhServiceCapacity *a)
     }
     if (bare_count < a->offers_count)
         g_string_append(line,
-                        ", and with times longer by the model error (not with --error-bar none)");
+                        ", and with times longer by the model error (unless --error-bar none)");
     if (widest) {
         g_autofree char *words = rh_report_widest(widest);
         g_string_append_printf(line, "; nothing comparable to %s was measured: by %s", wide->str,

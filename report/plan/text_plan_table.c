@@ -222,7 +222,7 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
                                varied);
     }
     if (plan->families->len > 0)
-        g_string_append(out, "   -: slower; the best of its kind of layout\n");
+        g_string_append(out, "   -: not among the fastest; the best layout of another kind\n");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)

@@ -31,13 +31,15 @@ static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *
 {
     guint rows = plan->beside ? (guint)options->top : plan->entries->len;
     if (options->variants)
-        g_string_append_printf(text, "proved: no other layout searched beats #%u by more than",
-                               rows);
+        g_string_append_printf(
+            text, "proved: no other layout that fits as surely beats #%u by more than", rows);
     else if (options->every_row || plan->beside)
         g_string_append_printf(
-            text, "proved: no layout but variants of these rows beats #%u by more than", rows);
+            text,
+            "proved: except variants of these rows no layout that fits as surely beats #%u by more than",
+            rows);
     else
-        g_string_append(text, "proved: no other layout searched beats #1 by more than");
+        g_string_append(text, "proved: no other layout that fits as surely beats #1 by more than");
 }
 
 /* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */

@@ -322,7 +322,7 @@ static void append_next(GString *out, const RhServeQuestion *q, const RhServeEnt
 /* Says which error bar the limits hold with. Caller frees. */
 static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
 {
-    static const char chance[] = "(not with --error-bar none)";
+    static const char chance[] = "(unless --error-bar none)";
     if (!rh_slo_allows(a))
         return g_strdup("; the model error is not allowed for");
     if (!a->widest_of)
