@@ -90,5 +90,9 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
 /* Appends the job: "job: llama-3.1-8b on 32 GPUs of dgx-h100, 64 samples of 8,192 tokens a step, bf16, framework
  * megatron (default)". */
 void rh_report_job(GString *out, const RhQuestion *q);
+/* Appends the command that explains the answer, whose place in its file is `rank`; the file is
+ * where the answer was saved, or `example`. */
+void rh_report_next(GString *out, const RhReportStyle *style, const char *example,
+                    const char *rank);
 /* Appends which constants are measured, fitted, from data sheets or assumed. */
 void rh_report_sources(GString *out, const RhQuestion *q);

@@ -473,6 +473,16 @@ static const char *stack_chosen(const RhQuestion *q)
     return " (default)";
 }
 
+void rh_report_next(GString *out, const RhReportStyle *style, const char *example, const char *rank)
+{
+    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
+    if (!path)
+        g_string_append_printf(out, "next: add -o %s, then ", example);
+    else
+        g_string_append(out, "next: ");
+    g_string_append_printf(out, "rehearse explain %s%s\n", path ? path : example, rank);
+}
+
 void rh_report_job(GString *out, const RhQuestion *q)
 {
     const RhJob *job = &q->c->job;

@@ -160,15 +160,6 @@ static void append_answer(GString *out, const RhQuestion *q, const RhRehearsal *
     g_string_append_c(out, '\n');
 }
 
-static void append_next(GString *out, const RhReportStyle *style)
-{
-    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
-    if (path)
-        g_string_append_printf(out, "next: rehearse explain %s\n", path);
-    else
-        g_string_append(out, "next: add -o run.json, then rehearse explain run.json\n");
-}
-
 char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
                          const RhReportStyle *style)
 {
@@ -191,6 +182,6 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
         rh_report_links(out, r->links);
         rh_report_sources(out, q);
     }
-    append_next(out, style);
+    rh_report_next(out, style, "run.json", "");
     return g_string_free(out, FALSE);
 }

@@ -29,6 +29,14 @@ void rh_put_price(RhJsonWriter *w, const RhPlatform *hardware)
     rh_json_end_object(w);
 }
 
+/* Writes what the user asked for, and what was read for it. */
+static void put_input(RhJsonWriter *w, const char *spec, const char *name, const char *hash)
+{
+    rh_json_put_string(w, "spec", spec);
+    rh_json_put_string(w, "name", name);
+    rh_json_put_string(w, "sha256", hash);
+}
+
 /* Begins the answer, and its inputs with the workload. */
 static void begin_answer(RhJsonWriter *w, const char *schema, const RhQuestion *q)
 {
@@ -38,18 +46,14 @@ static void begin_answer(RhJsonWriter *w, const char *schema, const RhQuestion *
     rh_put_words(w, "argv", q->argv);
     rh_json_begin_object(w, "inputs");
     rh_json_begin_object(w, "workload");
-    rh_json_put_string(w, "spec", q->workload_spec);
-    rh_json_put_string(w, "name", q->c->model->name);
-    rh_json_put_string(w, "sha256", q->c->model->hash);
+    put_input(w, q->workload_spec, q->c->model->name, q->c->model->hash);
     rh_json_end_object(w);
 }
 
 static void begin_platform(RhJsonWriter *w, const char *spec, const RhPlatform *hardware)
 {
     rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "spec", spec);
-    rh_json_put_string(w, "name", hardware->name);
-    rh_json_put_string(w, "sha256", hardware->hash);
+    put_input(w, spec, hardware->name, hardware->hash);
     rh_json_put_string(w, "device", hardware->device->name);
 }
 

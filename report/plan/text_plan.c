@@ -197,15 +197,6 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
     g_string_append(out, wrapped->str);
 }
 
-static void append_next(GString *out, const RhReportStyle *style)
-{
-    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
-    if (path)
-        g_string_append_printf(out, "next: rehearse explain %s#1\n", path);
-    else
-        g_string_append(out, "next: add -o plan.json, then rehearse explain plan.json#1\n");
-}
-
 char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
                           const RhReportStyle *style)
 {
@@ -244,6 +235,6 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_report_unsearched(out, plan);
     if (style->verbosity > 0)
         rh_report_sources(out, q);
-    append_next(out, style);
+    rh_report_next(out, style, "plan.json", "#1");
     return g_string_free(out, FALSE);
 }

@@ -11,7 +11,7 @@ typedef struct {
     double t_post_s;              /* filled in */
 } RhMessage;
 
-/* Who is told of messages: all packets of one are on their way; the receiver has all. */
+/* Callbacks for messages: `sent` when all packets of one have left, `landed` when the receiver has them all. */
 typedef struct {
     void (*sent)(RhExec *x, const RhMessage *m);
     void (*landed)(RhExec *x, const RhMessage *m);

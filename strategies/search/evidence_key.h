@@ -9,7 +9,7 @@
 /* Names are interned. Of a stack that adds nothing to the hardware, and of ranks that talk
  * message by message, the generation is NULL: nothing that was measured is like it. */
 RhEvidenceKey rh_evidence_key_of(const RhProblem *c);
-/* Of a service whose cache is not full; `stack` is its scheduler. The generation is NULL where
+/* Returns the key of a service whose cache is not full; `stack` is its scheduler. The generation is NULL where
  * nothing that was measured is like it, and *why_not says why (caller frees; NULL: not asked). */
 RhEvidenceKey rh_evidence_key_of_service(const RhServing *serving, const RhDeployment *deployment,
                                          char **why_not);

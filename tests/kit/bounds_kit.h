@@ -32,7 +32,7 @@ BoundsRatio bounds_check(const RhProblem *c, const char *question, const RhLayou
 bool bounds_check_tight(const RhProblem *c, const char *question, const RhLayout *l,
                         BoundsRatio least);
 
-/* Of a layout whose rehearsal is short, but for a machine that does much else besides. */
+/* Checks bounds of a layout whose rehearsal is short, unless the machine is busy with much else. */
 BoundsRatio bounds_check_surely(const RhProblem *c, const char *question, const RhLayout *l);
 
 /* A test that has left out every rehearsal shows nothing: on a slow machine some take too long, not all. */

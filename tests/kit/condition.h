@@ -7,7 +7,7 @@ typedef struct {
     char text[64]; /* where it is no number; "" else */
 } Value;
 
-/* What a name stands for: its text, NULL when it is not said (0). */
+/* Looks up a name: returns its text, NULL when it has none (0). */
 typedef const char *(*Lookup)(const char *name, void *user);
 
 /* The whole of a condition; *broken: it cannot be read. */

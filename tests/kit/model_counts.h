@@ -22,7 +22,7 @@ RhModel *model_parse(const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT
 
 RhModel *model_load(const char *text);
 
-/* As bad input, with words that hold `expected`. */
+/* Checks that the text is refused as bad input, with a message that holds `expected`. */
 void check_refused(const char *text, const char *expected);
 
 void check_exact(const ExactCount *rows, size_t count);

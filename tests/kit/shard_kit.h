@@ -5,7 +5,7 @@
 /* bf16, and every fused kernel that there is. */
 RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch);
 
-/* Of the part that tensor parallelism cuts; the caller unrefs. */
+/* Returns the kernels of a block's part that tensor parallelism cuts; the caller unrefs. */
 GArray *block_kernels(const RhModel *m, const RhLayerKind *kind, RhBlock block, RhPass pass,
                       const RhShard *shard);
 

@@ -37,9 +37,10 @@ RhLayout train_layout(const TrainKit *k, const char *text);
 /* Its program, well formed; caller frees. */
 RhProgram *train_build(const TrainKit *k, const char *layout);
 
-/* As it is rehearsed, and the bound of its segment graph. */
+/* Returns the rehearsed step of a layout. */
 double train_step_s(const RhProblem *c, const RhLayout *l, bool unfolded);
 
+/* Returns the bound of its segment graph. */
 double train_segment_s(const RhProblem *c, const RhLayout *l);
 
 /* A layout of two nodes, and a part of the reason why it is refused. */

@@ -204,8 +204,8 @@ bool rh_bound_states_fit(RhBoundCache *cache, const RhLayout *cut, double most_b
 typedef struct {
     double forward_s, back_s, all_s;
     double lane_s[RH_LAYER_LANES]; /* sum over all passes of each lane of collectives by itself */
-    /* Of all layers without embedding and head: sum of lane_s over the lanes, and the largest ratio
-     * of that sum to all_s in any layer. */
+    /* The sum of lane_s over the lanes, and the largest ratio of that sum to all_s in any layer; set
+     * for all layers without embedding and head. */
     double lanes_s, lanes_most_frac;
 } RhLayerWork;
 RhLayerWork rh_bound_layer_work(RhBoundCache *cache, const RhLayout *layout,

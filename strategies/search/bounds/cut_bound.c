@@ -162,7 +162,8 @@ static double held_frac(const RhBoundCache *cache, const RhLayout *l, const RhGr
     return rh_min_d(cache->held_frac, (1 - 1.0 / cache->sms_least) / lanes);
 }
 
-/* Of the last micro-batch nothing is counted as held: a collective may outlast its last kernel. */
+/* Returns the bound of a cut for one order of ranks. The last micro-batch has no SMs taken from its kernels: a collective
+ * may outlast its last kernel. */
 static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
 {
     RhLayout l = rh_train_plain_cut(cut, order);

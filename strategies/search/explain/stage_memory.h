@@ -21,7 +21,7 @@ RhMemoryAnswer *rh_memory_answer_new(const RhProblem *c, const RhRehearsal *r,
                                      const RhProgram *program);
 void rh_memory_answer_free(RhMemoryAnswer *answer);
 
-/* What a stage holds besides buffers. */
+/* Memory contents of a stage, without its buffers. */
 typedef struct {
     RhStates states;
     double kept_bytes; /* activations of one micro-batch, in all the stage's chunks */

@@ -1,6 +1,6 @@
 #pragma once
-/* What a service had over time, for pictures: queues, running sequences, use of the cache,
- * replicas, in bins of equal width. There are so many bins at most, however long it is played:
+/* A service's history for pictures: queues, running sequences, use of the cache and replicas, in
+ * bins of equal width. There are so many bins at most, however long it is played:
  * where time goes beyond them, two become one.
  *
  *     g_autoptr(RhServiceHistory) h = rh_service_history_new(replicas);

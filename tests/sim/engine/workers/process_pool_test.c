@@ -78,7 +78,7 @@ static GByteArray *meet_noted_fate(const void *item, void *user, GError **error)
     return meet_fate(*(const int32_t *)item, user, error);
 }
 
-/* Of a server the first `begun` before the call. */
+/* Checks the answers of a pool; a fork server has begun the first `begun` items before the call. */
 static void every_fate_is_told(int32_t jobs, bool in_nursery, int32_t begun)
 {
     Record r;
