@@ -101,8 +101,9 @@ static void on_sent(RhServiceClock *c, int32_t request, double t_s)
     rh_service_route(c, request, t_s);
 }
 
-/* Handles a request's arrival at a replica. A run under way ends with its current iteration, which
- * is followed by one that can admit the request. */
+/* Handles a request's arrival at a replica. An idle one begins an iteration once all requests of
+ * this moment have arrived. A run under way ends with its current iteration, which is followed by
+ * one that can admit the request. */
 static void on_arrival_at_replica(RhServiceClock *c, int32_t request, double t_s, bool read)
 {
     int32_t number = c->request_at[request];
@@ -117,7 +118,7 @@ static void on_arrival_at_replica(RhServiceClock *c, int32_t request, double t_s
     if (window_ms > 0)
         rh_events_add(c->events, t_s + window_ms / 1000.0, RH_SERVICE_WAKES, number);
     if (!rh_replica_busy(r)) {
-        start_iteration(c, number, t_s);
+        rh_events_add(c->events, t_s, RH_SERVICE_WAKES, number);
         return;
     }
     if (rh_service_traffic_play(c, number))
@@ -229,7 +230,8 @@ static void on_ends(RhServiceClock *c, const RhTimedEvent *event)
 
 #define LOOKS_EVERY 1024 /* events between two checks of the deadline */
 
-/* Handles the end of a batching window. */
+/* Handles the end of a batching window, or of a moment in which requests arrived at an idle
+ * replica. */
 static void on_wakes(RhServiceClock *c, int32_t number, double t_s)
 {
     if (!rh_replica_busy(rh_service_replica(c, number)))

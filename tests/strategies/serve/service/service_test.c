@@ -140,6 +140,36 @@ static void everything_is_served(void)
     }
 }
 
+/* Requests of one moment enter one iteration of an idle server, as many as its batch and its tokens hold; batches of
+ * `static` have no limit of tokens. */
+static void a_moment_is_one_iteration(void)
+{
+    static const struct {
+        const char *limits;
+        int32_t together;
+    } rows[] = {
+        {"batch=64,chunk=8192", 64}, {"batch=16,chunk=8192", 16}, {"batch=64,chunk=1280", 10}};
+    for (size_t i = 0; i < G_N_ELEMENTS(servers) * G_N_ELEMENTS(rows) - 1; i++) {
+        const char *server = servers[i / G_N_ELEMENTS(rows)];
+        g_autofree char *text =
+            g_strdup_printf("server=%s,tp1,%s", server, rows[i % G_N_ELEMENTS(rows)].limits);
+        Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", text);
+        int32_t together = rows[i % G_N_ELEMENTS(rows)].together;
+        g_autoptr(RhRequests) requests = rh_requests_new("test");
+        for (int32_t k = 0; k < 64; k++) {
+            RhRequest q = {.t_s = 1, .input_tokens = 128, .output_tokens = 8, .session = -1};
+            g_array_append_val(requests->list, q);
+        }
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        g_autoptr(RhServiceResult) closed = serve(&s, requests, &(RhClient){.at_once = 64});
+        for (int32_t k = 0; k < 64; k++) {
+            CU_ASSERT_EQUAL(at(r, k)->t_admit_s == at(r, 0)->t_admit_s, k < together);
+            CU_ASSERT_EQUAL(at(closed, k)->t_admit_s == at(closed, 0)->t_admit_s, k < together);
+        }
+        close_setting(&s);
+    }
+}
+
 static int64_t gaps_of(const RhServiceResult *r)
 {
     int64_t gaps = 0;
@@ -561,6 +591,7 @@ static const RhTest tests[] = {
     {"caches are counted", caches_are_counted},
     {"states are counted", states_are_counted},
     {"everything is served", everything_is_served},
+    {"a moment is one iteration", a_moment_is_one_iteration},
     {"the cache runs out", the_cache_runs_out},
     {"windows take room", windows_take_room},
     {"runs are iterations", runs_are_iterations},
