@@ -24,7 +24,7 @@
     ROW(SIZE, "size")         /* "layers=4": of the model, where no column holds it */             \
     ROW(STACK, "stack")                                                                            \
     ROW(RECIPE, "recipe")                                                                          \
-    ROW(LAYOUT, "layout")          /* knobs that no column holds: "etp1 vpp8" */                   \
+    ROW(LAYOUT, "layout") /* knobs that no column holds: "etp1 vpp8"; of a service: its degrees */ \
     ROW(OVERLAP, "tensor_overlap") /* "on": tensor collectives beside their GEMMs */               \
     ROW(RECOMPUTE, "recompute")                                                                    \
     ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                  \
@@ -40,7 +40,7 @@
     ROW(PEAK, "peak")     /* what a peak counts: "allocated", "reserved=1.05", so much of that */  \
     ROW(SERVER, "server") /* a name of strategies/serve/servers */                                 \
     ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                \
-    ROW(DEPLOYMENT, "deployment")   /* keys that no column holds: "batch=128,kv=fp8" */            \
+    ROW(DEPLOYMENT, "deployment")   /* keys that no column holds: "batch=clients,kv=fp8" */        \
     ROW(A2A_BACKEND, "a2a_backend") /* a name of strategies/a2a_backends */                        \
     ROW(GROUPS, "groups") /* a token's experts are in so many of so many groups: "4/8" */          \
     ROW(CLIENT, "client") /* "waves=10,spread=0.8": see validate/serving/served_translate.h */

@@ -150,8 +150,12 @@ static bool says_spread(const char *more)
     return says;
 }
 
-static char *pool_of(const RhCaseRow *row, const char *more)
+static char *pool_of(const Way *w, const char *more)
 {
+    const RhCaseRow *row = w->way.row;
+    const char *layout = rh_case_says(&w->way, RH_CASE_SAYS_LAYOUT); /* over the columns */
+    if (layout)
+        return g_strdup(layout);
     g_autofree char *spread =
         says_spread(more) ? g_strdup("")
                           : g_strdup_printf(",ep%" G_GINT64_FORMAT, MAX(row->whole[RH_CASE_EP], 1));
@@ -178,10 +182,11 @@ static bool say_pools(Way *w, const char *more, char *pools[RH_POOLS_MAX])
 {
     const char *note = rh_case_cell(&w->way, RH_CASE_NOTE);
     if (!g_str_has_prefix(note, "DISAGG")) {
-        if (w->way.row->whole[RH_CASE_TP] <= 0)
+        bool said = rh_case_says(&w->way, RH_CASE_SAYS_LAYOUT) != NULL;
+        if (!said && w->way.row->whole[RH_CASE_TP] <= 0)
             return rh_case_give_up(&w->way, "tp is not given");
-        pools[0] = pool_of(w->way.row, more);
-        return degrees_agree(w);
+        pools[0] = pool_of(w, more);
+        return said || degrees_agree(w);
     }
     pools[0] = workers_of(note, "P=");
     pools[1] = workers_of(note, "D=");
@@ -205,11 +210,34 @@ static char *with_budget(const Way *w, const char *more)
                            CLAMP(room, 1, INT32_MAX), rest);
 }
 
+#define CLIENTS "batch=clients"
+
+/* Does the row have how many are at once, where the text asks for it? */
+static bool limit_is_known(Way *w, const char *more)
+{
+    return !more || !strstr(more, CLIENTS) ||
+           g_ascii_strtoll(rh_case_cell(&w->way, RH_CASE_AT_ONCE), NULL, 10) > 0 ||
+           rh_case_give_up(&w->way, "batch_or_concurrency is not given");
+}
+
+/* Text with a limit of sequences from "batch=clients": as many as the row has at once. Caller frees.
+ */
+static char *with_limit(const Way *w, const char *more)
+{
+    g_auto(GStrv) parts = g_strsplit(more ? more : "", CLIENTS, -1);
+    g_autofree char *batch = g_strconcat("batch=", rh_case_cell(&w->way, RH_CASE_AT_ONCE), NULL);
+    return more ? g_strjoinv(batch, parts) : NULL;
+}
+
 /* Text of the pools from the row's columns or its note, and a rule's additions to either pool or
  * both. Caller frees; NULL: not given. */
 static char *pools_of(Way *w)
 {
-    g_autofree char *more = with_budget(w, rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT));
+    const char *says = rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT);
+    if (!limit_is_known(w, says))
+        return NULL;
+    g_autofree char *limited = with_limit(w, says);
+    g_autofree char *more = with_budget(w, limited);
     char *pools[RH_POOLS_MAX] = {NULL};
     bool said = say_pools(w, more, pools);
     g_autoptr(GString) text = g_string_new(NULL);
