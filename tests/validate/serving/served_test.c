@@ -52,7 +52,8 @@ static void figures_are_cases(void)
         CU_ASSERT_PTR_NULL(at(j, i)->skipped);
         RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.25);
     }
-    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=vllm-0.10,tp4,kv=fp8");
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy,
+                           "server=vllm-0.10,tp4,batch=8,chunk=8192,kv=fp8,prefix=off");
     CU_ASSERT_STRING_EQUAL(at(j, 1)->group, "tpot dense 71B hopper");
 }
 
@@ -65,6 +66,24 @@ static void budgets_follow_prompts(void)
     CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=trtllm-1.0,tp2,chunk=2056,kv=fp8");
     for (guint i = 0; i < j->rows->len; i++)
         RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.25);
+}
+
+/* Tables that write tp x ep for tp: the recipe's degrees go over the columns. A limit is the number of
+ * clients at once where a rule says so. */
+static void labels_are_undone(void)
+{
+    g_autoptr(RhEvaluation) j =
+        judge(SILICON ",deepseek-ai/DeepSeek-V3,h200_sxm,64,64,1,8,1,fp8,1024,1024,16,,,267.6,"
+                      "12.6,agg; trtllm 1.1.0rc2.post2; moe_tp=8,x\n" SILICON
+                      ",meta-llama/Llama-3.1-70B,h200_sxm,4,4,1,1,1,fp8,1024,1024,64,,,300,20.1,"
+                      "agg; vllm ; moe_tp=4,x\n");
+    CU_ASSERT_EQUAL_FATAL(j->rows->len, 4);
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=trtllm-stream10,tp8,ep8,chunk=1104,kv=fp8,"
+                                               "memory=75,prefix=off");
+    CU_ASSERT_STRING_EQUAL(at(j, 2)->strategy,
+                           "server=vllm-0.10,tp4,batch=64,chunk=8192,kv=fp8,prefix=off");
+    for (guint i = 0; i < j->rows->len; i++)
+        CU_ASSERT_PTR_NULL(at(j, i)->skipped);
 }
 
 /* "P=1w tp1 ... adp16": so many workers of each pool, and how each is cut. */
@@ -268,6 +287,7 @@ static const RhTest tests[] = {
     {"children change nothing", children_change_nothing},
     {"figures are cases", figures_are_cases},
     {"budgets follow prompts", budgets_follow_prompts},
+    {"labels are undone", labels_are_undone},
     {"pools are told by the note", pools_are_told_by_the_note},
     {"pools are told by recipes", pools_are_told_by_recipes},
     {"static batches begin whole", static_batches_begin_whole},
