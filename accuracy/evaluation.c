@@ -1,8 +1,11 @@
 #include "accuracy/evaluation.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <string.h>
 
+#include "accuracy/record.h"
 #include "base/array.h"
 #include "base/intern.h"
 
@@ -129,8 +132,29 @@ static Contest *contest_of(GArray *contests, const char *rivals)
     return &g_array_index(contests, Contest, contests->len - 1);
 }
 
+/* Appends the error of each pair's predicted ratio of times: 0.1 where it is 1.1 or 1 / 1.1 of the measured one. */
+static void add_pairs(GArray *errors, const double *measured, const double *predicted, guint count)
+{
+    for (guint i = 0; i < count; i++)
+        for (guint k = 0; k < i; k++) {
+            double off = predicted[i] / predicted[k] * measured[k] / measured[i];
+            double error = fmax(off, 1 / off) - 1;
+            g_array_append_val(errors, error);
+        }
+}
+
+static double share_within(GArray *errors)
+{
+    double *values = RH_ELEMENTS(errors, double);
+    gsl_sort(values, 1, errors->len);
+    return errors->len
+               ? gsl_stats_quantile_from_sorted_data(values, 1, errors->len, RH_RECORD_SHARE)
+               : (double)NAN;
+}
+
 static void rank(const GArray *contests, RhEvaluationFigures *f)
 {
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(double));
     double tau = 0, regret = 0;
     for (guint i = 0; i < contests->len; i++) {
         const Contest *c = &g_array_index(contests, Contest, i);
@@ -143,7 +167,10 @@ static void rank(const GArray *contests, RhEvaluationFigures *f)
         regret += lost;
         f->regret_worst_frac = f->rivals_count == 0 ? lost : fmax(f->regret_worst_frac, lost);
         f->rivals_count++;
+        add_pairs(pairs, measured, predicted, c->measured->len);
     }
+    f->pairs_count = (int32_t)pairs->len;
+    f->pairs_error_frac = share_within(pairs);
     f->kendall_tau = f->rivals_count ? tau / f->rivals_count : (double)NAN;
     f->regret_frac = f->rivals_count ? regret / f->rivals_count : (double)NAN;
     if (f->rivals_count == 0)

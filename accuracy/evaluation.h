@@ -133,6 +133,10 @@ typedef struct {
     /* means over sets of rival layouts; NAN: none */
     double kendall_tau, regret_frac, regret_worst_frac;
     int32_t rivals_count; /* number of these sets */
+    /* pairs of layouts within these sets, and how far off the predicted ratio of their times is at
+     * most for RH_RECORD_SHARE of them; NAN: none */
+    int32_t pairs_count;
+    double pairs_error_frac;
     int32_t ran_and_fits, ran_but_refused, failed_and_refused, failed_but_fits;
     RhErrorStatistics peaks;            /* rows with a measured memory peak; worst as above */
     int32_t within_count, barred_count; /* steps within their error bar, and steps that have one */

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "accuracy/record.h"
 #include "base/json.h"
 #include "base/table.h"
+#include "report/format.h"
 #include "report/json_common.h"
 
 #define WORST_ROWS   5
@@ -48,6 +50,59 @@ static guint late_count(const RhEvaluation *evaluation)
     return count;
 }
 
+/* Does the evaluation hold figures other than step times? */
+static bool has_metrics(const RhEvaluation *evaluation)
+{
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        if (row_at(evaluation, i)->metric)
+            return true;
+    return false;
+}
+
+/* Appends how many runs were predicted at all: "runs: 1,035 published runs, all of them predicted". */
+static void append_said(GString *out, const RhEvaluation *evaluation, guint said, guint reached)
+{
+    g_autofree char *some = rh_text_count(said), *all = rh_text_count(reached);
+    const char *late = reached < evaluation->rows->len ? " reached" : "";
+    g_autofree char *where =
+        evaluation->shipped ? g_strdup("") : g_strdup_printf(" of %s", evaluation->file);
+    const char *what = evaluation->shipped ? "published runs" : "runs";
+    if (said == reached)
+        g_string_append_printf(out, "runs: %s %s%s%s, all of them predicted\n", all, what, where,
+                               late);
+    else
+        g_string_append_printf(out, "runs: %s %s%s%s, %s of them predicted\n", all, what, where,
+                               late, some);
+}
+
+/* Appends how well layouts of one job were compared with each other. */
+static void append_ranking(GString *out, const RhEvaluationFigures *all)
+{
+    if (all->rivals_count == 0)
+        return;
+    g_autofree char *pairs = rh_text_count(all->pairs_count);
+    g_autofree char *line = g_strdup_printf(
+        "choosing among layouts (%d jobs, each run in several): the predicted best is slower than "
+        "the measured best by %.1f %% in the mean, %.1f %% at most; Kendall tau %.2f; the ratio of "
+        "two layouts' times is off by at most %.1f %% for %.0f %% of %s pairs",
+        all->rivals_count, 100 * all->regret_frac, 100 * all->regret_worst_frac, all->kendall_tau,
+        100 * all->pairs_error_frac, 100 * RH_RECORD_SHARE, pairs);
+    rh_text_wrap(out, line, 2, 79);
+}
+
+/* Appends the errors of all runs with a measured time. */
+static void append_figures(GString *out, const char *what, const RhErrorStatistics *f)
+{
+    const char *sign = strcmp(what, "figures") == 0 ? "predicted too low" : "predicted too fast";
+    g_autofree char *line = g_strdup_printf(
+        "median error %.1f %% over %d measured %s; mean %.1f %%, 90th percentile %.1f %%, worst "
+        "%.0f %%, bias %+.1f %% (negative: %s)",
+        100 * f->median_abs_error_frac, f->count, what, 100 * f->mape_frac,
+        100 * f->p90_abs_error_frac, 100 * f->worst_abs_error_frac, rh_percent_tenths(f->bias_frac),
+        sign);
+    rh_text_wrap(out, line, 2, 79);
+}
+
 static void append_answer(GString *out, const RhEvaluation *evaluation,
                           const RhEvaluationFigures *all)
 {
@@ -60,24 +115,11 @@ static void append_answer(GString *out, const RhEvaluation *evaluation,
         g_string_append_printf(out, "stopped by --timeout: %u of %u runs were not reached\n", late,
                                rows);
     if (f->count > 0)
-        g_string_append_printf(
-            out,
-            "median error %.1f %% over %d measured runs; mean %.1f %%, 90th percentile %.1f %%,\n"
-            "  worst %.0f %%, bias %+.1f %% (negative: predicted too fast)\n",
-            100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac,
-            100 * f->p90_abs_error_frac, 100 * f->worst_abs_error_frac,
-            rh_percent_tenths(f->bias_frac));
+        append_figures(out, has_metrics(evaluation) ? "figures" : "step times", f);
     else
         g_string_append(out, "no measured time could be compared\n");
-    g_string_append_printf(out, "modelled: %u of %u runs%s of %s\n", said, reached,
-                           late > 0 ? " reached" : "", evaluation->file);
-    if (all->rivals_count > 0)
-        g_string_append_printf(
-            out,
-            "ranking the layouts of %d jobs: Kendall tau %.2f; the predicted best is slower than the\n"
-            "  measured best by %.1f %% in the mean, %.1f %% at most\n",
-            all->rivals_count, all->kendall_tau, 100 * all->regret_frac,
-            100 * all->regret_worst_frac);
+    append_said(out, evaluation, said, reached);
+    append_ranking(out, all);
 }
 
 static void append_group(RhTable *table, const RhEvaluationFigures *f, bool verbose)
@@ -137,6 +179,16 @@ static bool has_nearest(const RhEvaluation *evaluation)
     return false;
 }
 
+/* Appends how many runs the groups have that are not shown. */
+static void append_rest(RhTable *table, const GArray *groups, guint shown)
+{
+    int32_t runs = 0;
+    for (guint k = shown; k < groups->len; k++)
+        runs += g_array_index(groups, RhEvaluationFigures, k).figures.count;
+    if (runs > 0)
+        rh_table_rowf(table, "%u more (-v)|%d|-|-|-|-|-", groups->len - shown, runs);
+}
+
 static void append_groups(GString *out, const RhEvaluation *evaluation, bool verbose)
 {
     static const RhEvaluationGroup shown[] = {RH_EVALUATION_BY_PART,     RH_EVALUATION_BY_METRIC,
@@ -151,14 +203,18 @@ static void append_groups(GString *out, const RhEvaluation *evaluation, bool ver
             rh_table_rowf(table, "error in %% by %s|runs|median|mean|90th|worst|bias%s",
                           group_text(shown[i]), verbose ? "|tau|regret" : "");
         bool whole = verbose || shown[i] == RH_EVALUATION_BY_GROUP;
-        for (guint k = 0; k < groups->len && (whole || k < ROWS_MOST); k++)
+        guint rows = whole || groups->len <= ROWS_MOST + 1 ? groups->len : ROWS_MOST;
+        for (guint k = 0; k < rows; k++)
             append_group(table, &g_array_index(groups, RhEvaluationFigures, k), verbose);
+        append_rest(table, groups, rows);
     }
     rh_table_append(table, out, "");
     if (has_nearest(evaluation))
-        g_string_append(
-            out, "nearest setup: part of how the run was set up is unknown or not modelled, and "
-                 "the\n  closest that is was used; exact setup: all of it is known\n");
+        rh_text_wrap(out,
+                     "held out: no constant was fitted to these runs; exact setup: all that "
+                     "determines their time is known and modelled; nearest setup: part of it is "
+                     "not, and the closest that is was used",
+                     2, 79);
     if (verbose)
         g_string_append(out, "tau: Kendall's, of layouts of one job; regret: how much slower the "
                              "predicted best is\n");
@@ -201,17 +257,17 @@ static void append_memory(GString *out, const RhEvaluationFigures *all)
 {
     int32_t ran = all->ran_and_fits + all->ran_but_refused,
             failed = all->failed_and_refused + all->failed_but_fits;
+    g_autoptr(GString) line = g_string_new("memory: ");
     if (ran)
-        g_string_append_printf(out, "out of memory: predicted right for %d of %d runs that ran",
+        g_string_append_printf(line, "%d of %d runs that ran were predicted to fit",
                                all->ran_and_fits, ran);
     if (failed)
-        g_string_append_printf(out, "%s %d of %d that ran out",
-                               ran ? " and" : "out of memory: predicted right for",
-                               all->failed_and_refused, failed);
+        g_string_append_printf(line, "%s%d of %d that ran out of memory were predicted not to",
+                               ran ? ", " : "", all->failed_and_refused, failed);
     if (isfinite(all->oom_auc))
-        g_string_append_printf(out, "; AUC %.3f", all->oom_auc);
+        g_string_append_printf(line, " (area under the ROC curve %.3f)", all->oom_auc);
     if (ran || failed)
-        g_string_append_c(out, '\n');
+        rh_text_wrap(out, line->str, 2, 79);
 }
 
 static double peak_error_frac(const RhEvaluatedRun *row)
@@ -226,12 +282,12 @@ static void append_peaks(GString *out, const RhEvaluation *evaluation,
     if (f->count == 0)
         return;
     const RhEvaluatedRun *worst = row_at(evaluation, (guint)f->worst);
-    g_string_append_printf(
-        out,
-        "peak memory: median error %.1f %% over %d measured runs; mean %.1f %%, 90th percentile %.1f "
-        "%%,\n  bias %+.1f %%, worst %+.1f %% (%s)\n",
+    g_autofree char *line = g_strdup_printf(
+        "peak memory: median error %.1f %% over %d measured runs; mean %.1f %%, 90th percentile "
+        "%.1f %%, bias %+.1f %%, worst %+.1f %% (%s)",
         100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac, 100 * f->p90_abs_error_frac,
         rh_percent_tenths(f->bias_frac), 100 * peak_error_frac(worst), worst->id);
+    rh_text_wrap(out, line, 2, 79);
 }
 
 typedef struct {
@@ -344,6 +400,8 @@ static void put_figures(RhJsonWriter *w, const RhEvaluationFigures *f)
     rh_put_or_null(w, "kendall_tau", f->kendall_tau, f->rivals_count > 0);
     rh_put_or_null(w, "regret_frac", f->regret_frac, f->rivals_count > 0);
     rh_put_or_null(w, "regret_worst_frac", f->regret_worst_frac, f->rivals_count > 0);
+    rh_put_or_null(w, "pairs_error_frac", f->pairs_error_frac, f->pairs_count > 0);
+    rh_json_put_int(w, "pairs_count", f->pairs_count);
     rh_json_put_int(w, "rivals_count", f->rivals_count);
     rh_json_put_int(w, "barred_count", f->barred_count);
     rh_json_put_int(w, "within_bar_count", f->within_count);

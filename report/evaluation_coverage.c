@@ -11,14 +11,14 @@ static void append_bars(GString *out, const RhEvaluation *evaluation,
 {
     g_autoptr(GString) text = g_string_new(NULL);
     g_autofree const char **tables = rh_evaluation_groups(evaluation, RH_EVALUATION_BY_TABLE);
-    const char *before = ": of ";
+    const char *before = ": ";
     if (all->barred_count == 0)
         return;
     g_string_append_printf(text,
-                           "error bars: should hold %.0f %% of runs; made from the other sources, "
-                           "they hold %.1f %% of %d",
-                           100 * RH_RECORD_SHARE, 100.0 * all->within_count / all->barred_count,
-                           all->barred_count);
+                           "error bars: made to hold %.0f %% of runs; of %d runs, each with a bar "
+                           "made from other sources than its own, they hold %.1f %%",
+                           100 * RH_RECORD_SHARE, all->barred_count,
+                           100.0 * all->within_count / all->barred_count);
     for (int i = 0; tables[i]; i++) {
         RhEvaluationFigures f =
             rh_evaluation_figures(evaluation, RH_EVALUATION_BY_TABLE, tables[i]);
@@ -30,7 +30,8 @@ static void append_bars(GString *out, const RhEvaluation *evaluation,
         before = ", ";
     }
     if (all->figures.count > all->barred_count)
-        g_string_append_printf(text, "; %d runs have none", all->figures.count - all->barred_count);
+        g_string_append_printf(text, "; %d runs have no bar",
+                               all->figures.count - all->barred_count);
     rh_text_wrap(out, text->str, 2, 79);
 }
 

@@ -110,6 +110,22 @@ static void ranks_are_means_over_groups_of_four(void)
     RH_CHECK_CLOSE(all.regret_worst_frac, 3, 1e-12);
 }
 
+/* Errors that two layouts share cancel in the ratio of their times; others add up. */
+static void pairs_are_judged_by_the_ratio_of_their_times(void)
+{
+    g_autoptr(RhEvaluation) shared = rh_evaluation_new("t.csv"), own = rh_evaluation_new("t.csv");
+    for (int i = 1; i <= 4; i++) {
+        add_row(shared, "job", i, 1.3 * i, 0.5, RH_STANDING_MEASURED);
+        add_row(own, "job", i, i % 2 ? 1.1 * i : i / 1.1, 0.5, RH_STANDING_MEASURED);
+    }
+    RhEvaluationFigures s = rh_evaluation_figures(shared, RH_EVALUATION_BY_LAST, NULL),
+                        o = rh_evaluation_figures(own, RH_EVALUATION_BY_LAST, NULL);
+    CU_ASSERT_EQUAL(s.pairs_count, 6);
+    RH_CHECK_CLOSE(s.pairs_error_frac, 0, 1e-12);
+    CU_ASSERT_EQUAL(o.pairs_count, 6); /* 2 without an error, 4 of 1.1^2 */
+    RH_CHECK_CLOSE(o.pairs_error_frac, 0.21, 1e-12);
+}
+
 static void memory_is_judged_apart_from_time(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
@@ -431,6 +447,8 @@ int main(void)
             {"regret_is_what_the_pick_loses", regret_is_what_the_pick_loses},
             {"rows_from_memory_count_apart", rows_from_memory_count_apart},
             {"ranks_are_means_over_groups_of_four", ranks_are_means_over_groups_of_four},
+            {"pairs_are_judged_by_the_ratio_of_their_times",
+             pairs_are_judged_by_the_ratio_of_their_times},
             {"memory_is_judged_apart_from_time", memory_is_judged_apart_from_time},
             {"quoted_cells_hold_commas_quotes_and_lines",
              quoted_cells_hold_commas_quotes_and_lines},
