@@ -83,7 +83,8 @@ static char *params_text(double params)
     return g_strdup_printf("%.3g%c", params / units[i].unit, units[i].letter);
 }
 
-/* Name of an error bar's runs: "megatron on hopper, dense, 8.03B to 70.6B, 65 to 512 GPUs". */
+/* Name of an error bar's runs: "megatron on hopper GPUs, dense models of 8.03B to 70.6B parameters, 65 to 512
+ * GPUs". Caller frees. */
 static char *bar_name(const RhErrorBar *bar)
 {
     g_autofree char *least = params_text(bar->params_least);
@@ -93,8 +94,11 @@ static char *bar_name(const RhErrorBar *bar)
         : bar->gpus_most >= RH_LAYOUT_DEGREE_MAX
             ? g_strdup_printf(", %d GPUs and more", bar->gpus_least)
             : g_strdup_printf(", %d to %d GPUs", bar->gpus_least, bar->gpus_most);
-    return g_strdup_printf("%s%s%s, %s, %s to %s%s", bar->stack ? bar->stack : "",
-                           bar->stack ? " on " : "", bar->generation, bar->kind, least, most, size);
+    g_autofree char *range =
+        strcmp(least, most) == 0 ? g_strdup(most) : g_strdup_printf("%s to %s", least, most);
+    return g_strdup_printf("%s%s%s GPUs, %s models of %s parameters%s",
+                           bar->stack ? bar->stack : "", bar->stack ? " on " : "", bar->generation,
+                           bar->kind, range, size);
 }
 
 /* Says why the error bar is wider than that of the measured runs: "; 63 % of the kernels' time is extrapolated and
@@ -147,9 +151,9 @@ char *rh_report_odds(const RhRehearsal *r)
         return NULL;
     g_autofree char *brief = rh_report_odds_brief(r);
     return g_strdup_printf(
-        "%s at %.0f %% full (from %d measured runs, %d of which ran out of memory; 50 %% likely at "
-        "%.0f %% full)",
-        brief, 100 * r->memory.peak_bytes / r->memory_capacity_bytes,
+        "%.0f %% full, %s (judged by %d measured runs, of which %d ran out of memory; 50 %% likely "
+        "at %.0f %% full)",
+        100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief,
         r->odds->ran + r->odds->failed, r->odds->failed, 100 * r->odds->middle_frac);
 }
 
@@ -385,11 +389,11 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
     if (gain) {
         g_autofree char *from = rh_quantity_format(gain->b_s, RH_QUANTITY_S, 3);
         g_autofree char *to = rh_quantity_format(gain->a_s, RH_QUANTITY_S, 3);
-        g_string_append_printf(out, "%s takes %s, in %s %s", gain->name, to, name_b, from);
+        g_string_append_printf(out, "%s takes %s, not %s", gain->name, to, from);
     }
     if (loss) {
         g_autofree char *size = rh_quantity_format(loss->a_s - loss->b_s, RH_QUANTITY_S, 3);
-        g_string_append_printf(out, "%s%s takes %s more", gain ? "; " : "", loss->name, size);
+        g_string_append_printf(out, "%s%s takes %s more", gain ? "; but " : "", loss->name, size);
     }
     return g_string_free(out, FALSE);
 }
@@ -505,6 +509,14 @@ void rh_report_job(GString *out, const RhQuestion *q)
     }
 }
 
+/* Names the source of a fact: "fitted", "from a data sheet". */
+static const char *tag_text(const RhFact *fact)
+{
+    return fact->tag == RH_TAG_DATASHEET ? "from a data sheet"
+           : fact->tag == RH_TAG_NONE    ? "unknown"
+                                         : rh_tag_name(fact->tag);
+}
+
 void rh_report_sources(GString *out, const RhQuestion *q)
 {
     const RhProblem *c = q->c;
@@ -515,18 +527,14 @@ void rh_report_sources(GString *out, const RhQuestion *q)
         gemm = &curves->gemm_peak_frac[RH_DTYPE_BF16];
     g_autofree char *spec = rh_text_path(c->stack->spec);
     g_string_append_printf(out, "constants of %s: rehearse show stacks %s\n", c->stack->name, spec);
-    g_string_append_printf(
-        out,
-        "sources of constants: m measured, f fitted, d data sheet, a assumed\n"
-        "         GEMM %c, attention %c, memory bandwidth %c, NVLink %c x efficiency %c,\n"
-        "         NIC %c x efficiency %c, gaps between kernels %c\n",
-        rh_tag_letter(gemm->tag), rh_tag_letter(curves->attention_peak_frac.tag),
-        rh_tag_letter(curves->memory_peak_frac.tag),
-        rh_tag_letter(hardware->nvlink_bytes_per_s.tag),
-        rh_tag_letter(c->stack->nvlink_training_frac.tag),
-        rh_tag_letter(hardware->nic_bytes_per_s.tag),
-        rh_tag_letter(c->platform->nic_efficiency_frac.tag),
-        rh_tag_letter(c->stack->kernel_gap_s.tag));
+    g_autofree char *line = g_strdup_printf(
+        "sources of constants: GEMM %s, attention %s, memory bandwidth %s, NVLink %s with %s "
+        "efficiency, NIC %s with %s efficiency, gaps between kernels %s",
+        tag_text(gemm), tag_text(&curves->attention_peak_frac), tag_text(&curves->memory_peak_frac),
+        tag_text(&hardware->nvlink_bytes_per_s), tag_text(&c->stack->nvlink_training_frac),
+        tag_text(&hardware->nic_bytes_per_s), tag_text(&c->platform->nic_efficiency_frac),
+        tag_text(&c->stack->kernel_gap_s));
+    rh_text_wrap(out, line, 2, 79);
 }
 
 char *rh_report_change(const RhSmallestChange *change)

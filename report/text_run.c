@@ -15,10 +15,13 @@ static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r
             g_string_append_printf(parts, "%s%s %.1f", parts->len ? ", " : "",
                                    rh_report_memory_name((RhMemoryUse)use),
                                    rh_text_gib(r->memory.at_peak_bytes[use]));
+    g_autofree char *stage =
+        r->layout.pp > 1 ? g_strdup_printf(" on a GPU of pipeline stage %d", r->memory.stage)
+                         : g_strdup(" per GPU");
     g_autofree char *line = g_strdup_printf(
-        "peak memory: %.1f of %.1f GiB of a GPU of stage %d%s%s: %s",
-        rh_text_gib(r->memory.peak_bytes), rh_text_gib(r->memory_capacity_bytes), r->memory.stage,
-        r->memory_when ? ", in " : "", r->memory_when ? r->memory_when : "", parts->str);
+        "peak memory: %.1f of %.1f GiB%s%s%s: %s (GiB)", rh_text_gib(r->memory.peak_bytes),
+        rh_text_gib(r->memory_capacity_bytes), stage, r->memory_when ? ", in " : "",
+        r->memory_when ? r->memory_when : "", parts->str);
     rh_text_wrap(out, line, 2, 79);
     double host = c->platform->host_bytes.value;
     g_autofree char *known = host > 0 ? g_strdup_printf(" of %.1f", rh_text_gib(host)) : NULL;
@@ -33,6 +36,24 @@ static void add_share(GString *parts, const char *name, double joules, double to
     if (joules > 0)
         g_string_append_printf(parts, "%s%s %.0f %%", parts->len ? ", " : "", name,
                                100 * joules / total_j);
+}
+
+/* Splits the energy into that of nodes and of what is outside of them: ": 52.7 kJ in nodes, 7.1 kJ in switches".
+ * Caller frees. */
+static char *outside_nodes(const RhEnergy *e)
+{
+    if (e->switches_j + e->building_j <= 0)
+        return g_strdup("");
+    g_autofree char *nodes = rh_text_amount(e->total_j - e->switches_j - e->building_j, "J"),
+                    *switches = rh_text_amount(e->switches_j, "J"),
+                    *building = rh_text_amount(e->building_j, "J");
+    GString *out = g_string_new(NULL);
+    g_string_append_printf(out, ": %s in nodes", nodes);
+    if (e->switches_j > 0)
+        g_string_append_printf(out, ", %s in switches", switches);
+    if (e->building_j > 0)
+        g_string_append_printf(out, ", %s in the building (PUE)", building);
+    return g_string_free(out, FALSE);
 }
 
 /* Appends the energy of a step; its parts with -v. */
@@ -53,13 +74,13 @@ static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *
     add_share(parts, "building", e->building_j, e->total_j);
     g_autofree char *joules = rh_text_amount(e->total_j, "J");
     g_autofree char *node = rh_text_amount(r->node_w, "W");
-    bool host = e->host_j > 0, switches = e->switches_j > 0, pue = q->hardware->pue.value > 0;
+    bool host = e->host_j > 0, pue = q->hardware->pue.value > 0;
+    g_autofree char *outside = outside_nodes(e);
     g_autofree char *line = g_strdup_printf(
-        "%s a step; %s a node%s%s%s%s%s", joules, node, switches ? " (without switches)" : "",
+        "energy: %s a step%s; %s a node on average%s%s%s%s", joules, outside, node,
         host ? "" : "; hosts are not counted", pue ? "" : "; PUE is not counted (--set pue=1.2)",
-        verbose ? ": " : "", verbose ? parts->str : "");
-    g_string_append(out, "energy: ");
-    rh_text_wrap(out, line, 8, 79);
+        verbose ? "; shares: " : "", verbose ? parts->str : "");
+    rh_text_wrap(out, line, 2, 79);
 }
 
 /* Appends the cost, where a price is known. */

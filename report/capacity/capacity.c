@@ -248,7 +248,7 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
     g_autofree char *shown_tokens = optional_cell(columns.tokens, tokens);
     g_autoptr(RhTable) table = rh_table_new(alignment);
     guint shown = 0;
-    rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|rate %%|largest",
+    rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|rate %%|largest loss",
                   columns.dtype ? "|dtype" : "", shown_tokens, u->time, u->usd, u->energy);
     for (guint i = 0; i < a->cells->len; i++)
         if (is_shown(a, i, style)) {
@@ -257,9 +257,9 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
         }
     rh_table_append_within(table, out, "", columns.dtype || columns.tokens ? 80 : G_MAXINT);
     g_autofree char *legend = g_strdup_printf(
-        "  * recommended; + Pareto-optimal in %sdays, cost and energy; rate %%: %s/s/GPU relative to "
-        "the smallest size; largest: part of the step: exposed comm, waiting for stages, or "
-        "recompute, if above 5 %%, else compute",
+        "  * recommended; + Pareto-optimal in %sdays, cost and energy; rate %%: %s/s/GPU, 100 at the "
+        "smallest size; largest loss: exposed comm, waiting for pipeline stages, or recompute, in %% "
+        "of the step; where none exceeds 5 %%, the share of compute",
         columns.tokens ? "tokens, " : "", rh_report_unit(of_pictures(a)));
     append_line(out, 2, legend);
     append_rounded(out, a);

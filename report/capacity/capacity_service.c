@@ -54,8 +54,7 @@ static void append_goal(GString *out, const RhServiceCapacity *a)
     }
 }
 
-/* Text of a choice: "8 GPUs of dgx-h100: 24.0 $ an hour, 0.31 $ a million tokens made, 0.04 read,
- * ...". Caller frees. */
+/* Text of a choice: "8 GPUs of dgx-h100: 24.0 $ an hour, 0.31 $ per million output tokens, ...". Caller frees. */
 static char *choice(const RhServiceCapacity *a, const RhServiceCell *cell)
 {
     GString *out = g_string_new(NULL);
@@ -64,11 +63,11 @@ static char *choice(const RhServiceCapacity *a, const RhServiceCell *cell)
     if (cell->usd_per_h > 0) {
         g_autofree char *hour = rh_report_money(cell->usd_per_h);
         g_autofree char *each = has_price(1e6 * cell->usd_per_token, 3);
-        g_string_append_printf(out, ": %s an hour, %s $ a million %s", hour, each,
+        g_string_append_printf(out, ": %s an hour, %s $ per million %s", hour, each,
                                cell->entry->outcome.once ? "requests" : "output tokens");
         if (cell->usd_per_token_in > 0)
-            g_string_append_printf(out, ", %.3g $ input, %.3g $ of both",
-                                   1e6 * cell->usd_per_token_in, 1e6 * cell->usd_per_token_both);
+            g_string_append_printf(out, " (%.3g $ per million input and output tokens)",
+                                   1e6 * cell->usd_per_token_both);
     }
     if (cell->usd > 0) {
         g_autofree char *all = rh_report_money(cell->usd);
@@ -302,7 +301,7 @@ static void append_kept(GString *out, const RhServiceCapacity *a)
     }
     g_autofree char *chance = rh_report_chance(a->options, parted);
     g_autoptr(GString) line =
-        g_string_new("a row is the deployment with the lowest latency at its size; ");
+        g_string_new("each row is the deployment with the lowest latency of its size; ");
     g_string_append(line, chance);
     g_autoptr(GString) bare = g_string_new(NULL), wide = g_string_new(NULL);
     guint bare_count = 0, wide_count = 0;

@@ -84,23 +84,18 @@ static void append_best(GString *out, const RhPlan *plan)
 {
     g_autoptr(GArray) families = rh_report_families(plan);
     g_autoptr(GString) text = g_string_new(NULL);
-    bool behind = false;
     for (guint i = 0; families->len > 1 && i < families->len; i++) {
         const RhFamilyBest *best = &g_array_index(families, RhFamilyBest, i);
-        g_autofree char *rank =
-            best->rank ? g_strdup_printf("#%u ", best->rank) : g_strdup(behind ? "" : "slower: ");
-        g_string_append_printf(text, "%s%s%s",
-                               i == 0       ? ""
-                               : best->rank ? ", "
-                                            : "; ",
-                               rank, family_text(best->family));
-        behind |= best->rank == 0;
         double step_s = best->r ? best->r->step_time_s : best->step_least_s;
+        g_string_append_printf(text, "%s%s (", i > 0 ? ", " : "", family_text(best->family));
+        if (best->rank)
+            g_string_append_printf(text, "#%u%s", best->rank, i > 0 ? ", " : "");
         if (i > 0)
-            g_string_append_printf(text, "%s %+.1f %%", best->r ? "" : " at least",
-                                   100 * more_frac(plan, step_s));
+            g_string_append_printf(text, "%s%+.1f %%%s", best->r ? "" : "at least ",
+                                   100 * more_frac(plan, step_s), i == 1 ? " step time" : "");
+        g_string_append_c(text, ')');
     }
-    append_line(out, "kinds of layout", text);
+    append_line(out, "best layout of each kind", text);
 }
 
 static void append_ties(GString *out, const RhPlan *plan)
@@ -116,7 +111,10 @@ static void append_ties(GString *out, const RhPlan *plan)
     }
     if (text->len > 0)
         g_string_append_printf(
-            text, " take at most %.1f %% longer than #1, less than the error bar", 100 * most);
+            text,
+            " take at most %.1f %% longer than #1, less than the error bar (the errors of two layouts "
+            "hardly cancel)",
+            100 * most);
     append_line(out, "too close to rank", text);
 }
 

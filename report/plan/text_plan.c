@@ -100,7 +100,7 @@ static void append_why(GString *out, const RhPlan *plan)
     g_autofree char *reason = rh_report_reason(g_ptr_array_index(plan->entries, 0),
                                                g_ptr_array_index(plan->entries, 1), "#2");
     if (reason)
-        rh_report_append_labelled(out, "why #1", reason);
+        rh_report_append_labelled(out, "why #1 beats #2", reason);
 }
 
 /* Appends which plans were simulated with merged ranks, and why. */
@@ -133,10 +133,10 @@ static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle 
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *odds = style->verbosity > 0 ? rh_report_odds(r) : rh_report_odds_brief(r);
     g_autofree char *line = g_strdup_printf(
-        "%s: %s/step (%.1f %% faster), %.1f of %.1f GiB, %s; --risk %.0f%% includes it", title,
-        step, 100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
+        "%s: %s/step (%.1f %% faster), %.1f of %.1f GiB, %s; --risk %.0f%% ranks it", title, step,
+        100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
         rh_text_gib(r->memory_capacity_bytes), odds, ceil(100 * r->risk_frac));
-    rh_report_append_labelled(out, row ? "!" : "faster but tight", line);
+    rh_report_append_labelled(out, row ? "!" : "faster, but may not fit", line);
 }
 
 static void append_too_large(GString *out, const RhPlan *plan)
@@ -161,6 +161,13 @@ static void append_lost(GString *out, const RhPlan *plan)
                                plan->unperformed_count);
 }
 
+double rh_report_margin_bytes(const RhPlan *plan)
+{
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    double bytes = best->memory_capacity_bytes - plan->ranked_bytes;
+    return bytes >= 0.05 * RH_GIB_BYTES ? bytes : 0;
+}
+
 static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options,
                           const RhReportStyle *style)
 {
@@ -168,12 +175,12 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
     g_autofree char *fit = rh_text_count(plan->fit_count);
     g_autofree char *roomy = rh_text_count(plan->within_budget_count);
     g_autofree char *rehearsed = rh_text_count(plan->rehearsed_count);
-    double capacity =
-        ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->memory_capacity_bytes;
-    g_autofree char *within = plan->within_budget_count == plan->fit_count || style->verbosity == 0
-                                  ? g_strdup("")
-                                  : g_strdup_printf(", %s in %.0f %% of the memory", roomy,
-                                                    100 * plan->ranked_bytes / capacity);
+    double margin = rh_report_margin_bytes(plan);
+    bool all = plan->within_budget_count == plan->fit_count;
+    g_autofree char *within =
+        margin > 0 ? g_strdup_printf(", %s%s with a margin of %.1f GiB", all ? "all" : roomy,
+                                     all ? "" : " of them", rh_text_gib(margin))
+                   : g_strdup("");
     g_autoptr(GString) text = g_string_new(NULL);
     /* Lines are wrapped with a time of this width, so that equal plans have equal lines. */
     static const char reserved[] = "9999.9";
@@ -232,7 +239,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     if (style->verbosity > 0)
         append_layouts(out, plan);
     append_counts(out, plan, options, style);
-    rh_report_unsearched(out, plan);
+    rh_report_unsearched(out, plan, style->verbosity > 0);
     if (style->verbosity > 0)
         rh_report_sources(out, q);
     rh_report_next(out, style, "plan.json", "#1");

@@ -16,5 +16,7 @@ bool rh_report_fuller_is_row(const RhPlan *plan);
 void rh_report_append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan,
                               const RhPlanOptions *options, const RhReportStyle *style);
 void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most);
+/* Returns the bytes of a GPU that ranked layouts leave free, so that they fit surely enough; 0: none. */
+double rh_report_margin_bytes(const RhPlan *plan);
 /* Appends "label: text", wrapped with an indent of the label's width. */
 void rh_report_append_labelled(GString *out, const char *label, const char *text);

@@ -1,4 +1,5 @@
 /* Labelled lines of the answer of `plan`. */
+#include "base/units.h"
 #include "report/format.h"
 #include "report/plan/text_plan.h"
 
@@ -13,7 +14,12 @@ void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most)
     for (guint i = 0; i < MIN(plan->near_misses->len, most); i++) {
         const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
         g_autofree char *title = rh_layout_title(&miss->layout);
-        g_autofree char *line = g_strdup_printf("%s: %s", title, miss->reason);
-        rh_report_append_labelled(out, "near miss", line);
+        bool faster = plan->entries->len > 0;
+        g_autofree char *step = rh_quantity_format(miss->bound_s, RH_QUANTITY_S, 3);
+        g_autofree char *least =
+            faster ? g_strdup_printf("at least %s/step, ", step) : g_strdup("");
+        g_autofree char *line = g_strdup_printf("%s: %s%s", title, least, miss->reason);
+        rh_report_append_labelled(
+            out, faster ? "perhaps faster, but too large" : "closest to fitting", line);
     }
 }

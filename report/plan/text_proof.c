@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/format.h"
+#include "report/plan/text_plan.h"
 
 /* Appends "A printed step is sensitive: ..., move it by up to 1 %". */
 static void append_sensitive(GString *text, double frac)
@@ -30,16 +31,11 @@ static void append_steady(GString *text, const RhPlan *plan)
 static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *options)
 {
     guint rows = plan->beside ? (guint)options->top : plan->entries->len;
-    if (options->variants)
-        g_string_append_printf(
-            text, "proved: no other layout that fits as surely beats #%u by more than", rows);
-    else if (options->every_row || plan->beside)
-        g_string_append_printf(
-            text,
-            "proved: except variants of these rows no layout that fits as surely beats #%u by more than",
-            rows);
-    else
-        g_string_append(text, "proved: no other layout that fits as surely beats #1 by more than");
+    bool each = options->variants || options->every_row || plan->beside;
+    g_string_append_printf(text, "proved: %sno other layout%s beats #%u by more than",
+                           each && !options->variants ? "except variants of these rows " : "",
+                           rh_report_margin_bytes(plan) > 0 ? " with that margin" : "",
+                           each ? rows : 1);
 }
 
 /* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */

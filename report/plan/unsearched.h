@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "strategies/search/plan.h"
 
-/* "not tried: ...", and "also: ...: changes the numerics". */
-void rh_report_unsearched(GString *out, const RhPlan *plan);
+/* "not searched: ...", and "other number formats, ...". `verbose` adds what cannot run, and reasons. */
+void rh_report_unsearched(GString *out, const RhPlan *plan, bool verbose);
 void rh_report_unsearched_markdown(GString *out, const RhPlan *plan);
 /* The list "not_tried". */
 void rh_put_unsearched(RhJsonWriter *w, const RhPlan *plan);

@@ -2,6 +2,7 @@
 #include "report/serve/serve.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/table.h"
 #include "report/format.h"
@@ -42,9 +43,11 @@ static void add_row(RhTable *t, const char *name, const RhServedSpread *s, doubl
 
 static const char *part_text(RhTtftPart part, bool once)
 {
-    return part == RH_TTFT_QUEUE             ? "frontend and queue"
-           : part == RH_TTFT_PREFILL && once ? "model pass"
-                                             : rh_ttft_part_name(part);
+    /* that part ends when the client has the token */
+    return part == RH_TTFT_QUEUE     ? "frontend and queue"
+           : part != RH_TTFT_PREFILL ? rh_ttft_part_name(part)
+           : once                    ? "model pass"
+                                     : "prefill, delivery";
 }
 
 /* The error bar of the model for a metric; 0: none is known. */
@@ -133,6 +136,15 @@ static void append_in_vain(GString *line, const RhServiceResult *r)
         g_string_append_printf(line, "; %s output tokens wasted", made);
 }
 
+/* Appends the rate at which a random sample of requests came, where chance moved it: " (41.4/s in this sample)". */
+static void append_came(GString *line, const RhServeQuestion *q, const RhServiceMetrics *o)
+{
+    g_autofree char *came = rh_text_number(o->offered_per_s, 3);
+    if (o->offered_per_s > 0 && g_strcmp0(q->list->format, "drawn") == 0 &&
+        !strstr(q->arrivals, came))
+        g_string_append_printf(line, " (%s/s in this sample)", came);
+}
+
 static void append_counts(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
                           const RhServiceMetrics *o)
 {
@@ -144,6 +156,7 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
                     *from = seconds(o->window_begin_s);
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(line, "%s, %s", q->requests, q->arrivals);
+    append_came(line, q, o);
     if (q->list->skipped_count > 0)
         g_string_append_printf(line, "; %" G_GINT64_FORMAT " malformed line%s left out",
                                q->list->skipped_count, q->list->skipped_count == 1 ? "" : "s");
@@ -257,7 +270,8 @@ static void append_servers(GString *out, const RhServiceResult *r, const RhServi
     g_autofree char *iterations = rh_text_large(all),
                     *number = rh_text_number(o->sequences_mean, 3),
                     *sequences = o->completed_count == o->requests_count
-                                     ? g_strdup_printf(" %s sequences at once in the mean;", number)
+                                     ? g_strdup_printf(
+                                           " %s sequences at once per server in the mean;", number)
                                      : g_strdup("");
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_printf(line,

@@ -7,9 +7,8 @@
 static void append_tokens(GString *out, const RhServiceMetrics *o)
 {
     g_string_append_printf(
-        out, "$%.3g per million output tokens, $%.3g per million input, $%.3g of both",
-        1e6 * o->cost_usd_per_token, 1e6 * o->cost_usd_per_token_in,
-        1e6 * o->cost_usd_per_token_both);
+        out, "$%.3g per million output tokens ($%.3g per million input and output tokens)",
+        1e6 * o->cost_usd_per_token, 1e6 * o->cost_usd_per_token_both);
 }
 
 void rh_report_service_cost(GString *out, const RhServiceMetrics *o, const RhFact *price,

@@ -13,7 +13,7 @@ static char *words_of(const RhServedBar *bar)
     g_autofree char *ttft = percent(bar->ttft_frac), *tpot = percent(bar->tpot_frac),
                     *fitted =
                         bar->fitted > 0
-                            ? g_strdup_printf("; the model was fitted to %d of them", bar->fitted)
+                            ? g_strdup_printf("; constants were fitted to %d of them", bar->fitted)
                             : g_strdup("");
     return g_strdup_printf(
         "TTFT ±%s, TPOT ±%s: %.0f %% of %d published results of %d model%s were within it (%s on "

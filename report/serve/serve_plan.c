@@ -133,6 +133,19 @@ static void append_limit(GString *line, const RhServePlan *plan, const RhSlos *s
                            ranks->str);
 }
 
+/* Returns how much higher than its own the lowest rate is that a row misses its levels at: the most of the rows; 0: no
+ * higher rate was tried. */
+static double broken_frac(const RhServePlan *plan, guint rows)
+{
+    double most = 0;
+    for (guint i = 0; i < rows; i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        if (e->broken_per_s > 0)
+            most = fmax(most, e->broken_per_s / e->rate_per_s - 1);
+    }
+    return most;
+}
+
 /* Appends what limits the rate of each row. */
 static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *slos, int32_t top)
 {
@@ -145,6 +158,12 @@ static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *
         if (what && g_hash_table_add(seen, what))
             append_limit(line, plan, slos, rows, what);
     }
+    double more = broken_frac(plan, rows);
+    if (more > 0)
+        g_string_append_printf(line, "; with the margin below, %.2g %% more requests/s miss it",
+                               fmax(100 * more, 0.1));
+    else
+        g_string_append(line, "; with the margin below, one replica less misses it");
     if (g_hash_table_size(seen) > 0)
         rh_text_wrap(out, line->str, 2, 79);
 }
@@ -180,12 +199,22 @@ void rh_report_levels(GString *out, const RhSlos *slos)
     }
 }
 
+/* "8 replicas of tp1", "tp2", "4 x tp2 + 2 x tp4". Caller frees. */
+static char *replicas_text(const RhDeployment *d)
+{
+    char *text = rh_report_servers(d);
+    if (d->pools_count > 1 || d->pools[0].replicas == 1)
+        return text;
+    g_autofree char *all = text;
+    return g_strdup_printf("%d replicas of %s", d->pools[0].replicas, strstr(all, "tp"));
+}
+
 static void append_answer(GString *out, const RhServeQuestion *q, const RhServePlan *plan,
                           const RhServePlanOptions *o, const char *bold, const char *plain)
 {
     const RhFact *price = &q->q->c->platform->price_usd_per_gpu_hour;
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
-    g_autofree char *text = rh_report_servers(&e->deployment), *limits = rh_report_limits(e),
+    g_autofree char *text = replicas_text(&e->deployment), *limits = rh_report_limits(e),
                     *rate = rh_text_number(e->rate_per_s, 3),
                     *tokens = rh_text_rate(e->outcome.tokens_per_s_per_gpu);
     g_string_append_printf(out, "%sbest: %s on %d GPU%s, %s%s\n", bold, text, e->gpus,

@@ -154,19 +154,22 @@ static char *untold(const Search *s, const Trial *t)
     return g_strndup(error->message, strcspn(error->message, "\n"));
 }
 
-/* Reason why the layout cannot be rehearsed; NULL: it can. Caller frees. */
+/* Reason why the layout cannot run, however much memory there is; NULL: it can. Caller frees. */
 static char *refused(const Search *s, const Trial *t)
 {
-    double peak_bytes, room_bytes;
     if (!rh_train_job_legal(&t->c, NULL) || !rh_train_legal(&t->c, &t->layout, NULL))
         return g_strdup("not legal on #1");
     const RhFrameworkRules *rules = rh_framework_rules(t->c.stack->framework, NULL);
     const RhFrameworkRule *rule = rh_framework_refusal(rules, &t->c, &t->layout);
     if (rule)
         return g_strdup_printf("%s %s", rules->title, rule->why);
-    g_autofree char *why = untold(s, t);
-    if (why)
-        return g_steal_pointer(&why);
+    return untold(s, t);
+}
+
+/* Says how the layout lacks memory; NULL: it fits. Caller frees. */
+static char *lacks_room(const Search *s, const Trial *t)
+{
+    double peak_bytes, room_bytes;
     if (has_room(s, t, &peak_bytes, &room_bytes))
         return NULL;
     double capacity_bytes = rh_train_memory_capacity(&t->c);
@@ -175,7 +178,7 @@ static char *refused(const Search *s, const Trial *t)
                         capacity_bytes / RH_GIB_BYTES);
     if (peak_bytes > capacity_bytes)
         return g_steal_pointer(&needs);
-    return g_strdup_printf("%s, but %.1f GiB are kept free as a margin", needs,
+    return g_strdup_printf("%s, and a margin of %.1f GiB is kept free", needs,
                            (capacity_bytes - room_bytes) / RH_GIB_BYTES);
 }
 
@@ -210,8 +213,10 @@ static RhSteadyStateParts parts_of(const Trial *t)
 
 static void begin_trial(const Search *s, Trial *t)
 {
+    if (!t->o.why && (t->o.why = refused(s, t)))
+        t->o.cannot = true;
     if (!t->o.why)
-        t->o.why = refused(s, t);
+        t->o.why = lacks_room(s, t);
     if (t->o.why)
         return;
     t->layout = rh_train_canonical(&t->c, &t->layout);

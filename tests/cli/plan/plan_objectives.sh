@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What is best by something else than time: signs of who is quicker, and prices with their month.
 job=(-w llama-3.1-8b -p dgx-h100:2 --global-batch 128 --seq 8192)
-rehearse plan "${job[@]}" --objective memory --top 3 -q | grep '^kinds of layout'
+rehearse plan "${job[@]}" --objective memory --top 3 -q | grep '^best layout of each kind'
 old=(--set price=2USD@2024-01)
 rehearse plan "${job[@]}" --objective cost --top 3 -q "${old[@]}" | grep -A 1 -E '^ *[0-9.]+ USD|^price'
 rehearse simulate "${job[@]}" -s mb1,zero2 -q "${old[@]}" | grep -A 2 '^cost'
