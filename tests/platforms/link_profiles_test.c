@@ -1,4 +1,5 @@
 /* Profiles of links that are shipped: what they make of collectives that were timed. */
+#include "platforms/fabric/protocol.h"
 #include "platforms/profile.h"
 #include "sim/collective/collective.h"
 #include "tests/kit/testkit.h"
@@ -23,6 +24,8 @@ static double time_s(const RhPlatform *p, RhOp op, double bytes)
     return rh_collective_alone_s(op, algo, 8, gpus, bytes, p);
 }
 
+/* Gathers and sums of 8 GPUs, with the shipped profile, beside the measured times. Source:
+ * aiconfigurator 095f58a51, nccl_perf.txt. */
 static void they_take_as_long_as_was_measured(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -36,9 +39,30 @@ static void they_take_as_long_as_was_measured(void)
     }
 }
 
+/* What a profile finds of NCCL's protocols leaves room for their flags: LL sends four bytes of flag with four of data,
+ * LL128 eight with 120.
+ * Source: Hu et al. 2025 (arXiv 2507.04786), table of protocols. */
+static void protocols_leave_room_for_their_flags(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *path = g_strdup_printf("%s/platforms/data/links/%s.json",
+                                                g_getenv("REHEARSE_DATA"), rows[i].profile);
+        g_autoptr(RhPlatform) p = rh_platform_load(rows[i].platform, NULL);
+        CU_ASSERT_TRUE_FATAL(p && rh_platform_apply_profile(p, path, NULL));
+        const RhProtocolFacts *ll = rh_protocol_of(p, RH_PROTOCOL_LL, false);
+        const RhProtocolFacts *ll128 = rh_protocol_of(p, RH_PROTOCOL_LL128, false);
+        CU_ASSERT_TRUE_FATAL(ll != NULL && ll128 != NULL);
+        CU_ASSERT_TRUE(ll->efficiency_frac.value <= 4.0 / 8);
+        CU_ASSERT_TRUE(ll128->efficiency_frac.value <= 120.0 / 128);
+        CU_ASSERT_TRUE(ll->efficiency_frac.value < ll128->efficiency_frac.value);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
         "link_profiles",
-        (RhTest[]){{"they take as long as was measured", they_take_as_long_as_was_measured}, {0}});
+        (RhTest[]){{"they take as long as was measured", they_take_as_long_as_was_measured},
+                   {"protocols leave room for their flags", protocols_leave_room_for_their_flags},
+                   {0}});
 }

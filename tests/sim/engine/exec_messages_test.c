@@ -35,6 +35,20 @@ static void a_lone_message_is_stored_and_forwarded(void)
     RH_CHECK_CLOSE(time_of(one, p), 0.11 + 0.0011 + 0.005, 1e-9);
 }
 
+/* P packets of L bits over N links of rate R that store and forward take (N + P - 1) L / R: a million bits, whole and in
+ * packets of 10,000, over two links of 5 Mbit/s.
+ * Source: Kurose and Ross, Computer Networking, section 1.3, equation 1.1 for P packets. */
+static void segments_take_the_time_of_kurose_and_ross(void)
+{
+    g_autoptr(RhPlatform) p = star();
+    CU_ASSERT_TRUE(rh_platform_set(p, "nic.bandwidth", "625kB/s", NULL));
+    CU_ASSERT_TRUE(rh_platform_set(p, "messages.packet", "125kB", NULL));
+    g_autoptr(RhProgram) one = kit_messages(8, 1, 1, 125e3);
+    RH_CHECK_CLOSE(time_of(one, p), (2 + 1 - 1) * 1e6 / 5e6, 1e-9);
+    CU_ASSERT_TRUE(rh_platform_set(p, "messages.packet", "1250B", NULL));
+    RH_CHECK_CLOSE(time_of(one, p), (2 + 100 - 1) * 1e4 / 5e6, 1e-9);
+}
+
 static void an_idle_link_lets_a_burst_through(void)
 {
     g_autoptr(RhPlatform) p = star();
@@ -292,6 +306,8 @@ int main(void)
         "exec_messages",
         (RhTest[]){
             {"a_lone_message_is_stored_and_forwarded", a_lone_message_is_stored_and_forwarded},
+            {"segments_take_the_time_of_kurose_and_ross",
+             segments_take_the_time_of_kurose_and_ross},
             {"an_idle_link_lets_a_burst_through", an_idle_link_lets_a_burst_through},
             {"a_window_holds_packets_back", a_window_holds_packets_back},
             {"steps_wait_for_their_sends", steps_wait_for_their_sends},

@@ -37,7 +37,8 @@ static const RhEvaluatedRun *at(const RhEvaluation *evaluation, guint i)
     return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
-/* A row is a case for each figure; predictions are near what was measured (InferenceX, facts). */
+/* A row is a case for each figure; predictions are near what was measured (InferenceX, facts).
+ * Source: InferenceX's rows of these two runs. */
 static void figures_are_cases(void)
 {
     g_autoptr(RhEvaluation) j =
@@ -119,7 +120,8 @@ static void pools_are_told_by_recipes(void)
 }
 
 /* Static batches of 2023 and 2024: all of one there when it begins, on H100s of which some had half their power; to every
- * second row of the first table constants were fitted, to those of the second nothing was. */
+ * second row of the first table constants were fitted, to those of the second nothing was.
+ * Source: splitwise-sim's perf_model.csv; TensorRT-LLM v0.9, performance overview. */
 static void static_batches_begin_whole(void)
 {
     g_autoptr(RhEvaluation) j = judge(
@@ -189,7 +191,8 @@ static void reasons_are_told(void)
 }
 
 /* What servers print of their cache is what a service has: logs of one vLLM to 2.5 % whatever model, format and
- * ranks; none is off by more than a sixth. */
+ * ranks; none is off by more than a sixth.
+ * Source: logs of servers, validate/data/published-caches.csv has each one's address. */
 static void caches_are_as_printed(void)
 {
     g_autoptr(GError) error = NULL;
@@ -229,7 +232,8 @@ static void caches_need_a_size(void)
     CU_ASSERT_STRING_EQUAL(at(j, 0)->skipped, "no size of a cache is given");
 }
 
-/* Rows of DeepEP's README, which nothing was fitted to: a time, and a rate that counts what stays in the node. */
+/* Rows of DeepEP's README, which nothing was fitted to: a time, and a rate that counts what stays in the node.
+ * Source: deepseek-ai/DeepEP, README. */
 static void exchanges_are_as_published(void)
 {
     g_autoptr(GError) error = NULL;
@@ -256,6 +260,37 @@ static void exchanges_are_as_published(void)
     }
     CU_ASSERT_PTR_NOT_NULL(strstr(at(j, 3)->skipped, "no kernels are known"));
     CU_ASSERT_STRING_EQUAL(at(j, 4)->skipped, "nothing was measured");
+}
+
+/* Microseconds of the low-latency kernels from 16 to 256 ranks: constants of the way there were fitted to these, of the
+ * way back to nothing here.
+ * Source: deepseek-ai/DeepEP, README, performance of low-latency kernels with pure RDMA. */
+static void low_latency_exchanges_are_as_published(void)
+{
+    static const struct {
+        int32_t ranks;
+        double dispatch_us, combine_us;
+    } rows[] = {{16, 118, 195}, {32, 155, 273}, {64, 173, 314}, {128, 192, 369}, {256, 194, 360}};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GString) text =
+        g_string_new("library,mode,op,gpu,ep,tokens_per_gpu,hidden,topk,experts,dtype,"
+                     "latency_us,bandwidth_GBps,bandwidth_kind,note\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        g_string_append_printf(
+            text,
+            "DeepEP V1,low-latency pure RDMA,dispatch,H800,%d,128,7168,8,256,FP8,%g,,,\n"
+            "DeepEP V1,low-latency pure RDMA,combine,H800,%d,128,7168,8,256,BF16,%g,,,\n",
+            rows[i].ranks, rows[i].dispatch_us, rows[i].ranks, rows[i].combine_us);
+    g_autoptr(RhCaseTable) table = rh_case_table_parse("t.csv", text->str, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    RhCasesOptions options = {.jobs = 1};
+    g_autoptr(RhEvaluation) j = rh_exchanges_judge(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+    for (guint i = 0; i < j->rows->len; i++) {
+        CU_ASSERT_PTR_NULL(at(j, i)->skipped);
+        CU_ASSERT_EQUAL(at(j, i)->fitted, i % 2 == 0);
+        RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.15);
+    }
 }
 
 /* More rows than one child takes, one among them that does not fit: whoever predicts them, their answers are theirs. */
@@ -293,6 +328,7 @@ static const RhTest tests[] = {
     {"static batches begin whole", static_batches_begin_whole},
     {"caches are as printed", caches_are_as_printed},
     {"exchanges are as published", exchanges_are_as_published},
+    {"low latency exchanges are as published", low_latency_exchanges_are_as_published},
     {"caches need a size", caches_need_a_size},
     {"reasons are told", reasons_are_told},
     {NULL, NULL},

@@ -18,6 +18,21 @@ static void means_are_sums(void)
         }
 }
 
+/* Tokens an iteration where guesses cost nothing, from the chance that one is right and how many there are.
+ * Source: Leviathan et al. 2023 (arXiv 2211.17192), table 1, column "speed". */
+static void tokens_are_those_of_leviathans_table(void)
+{
+    static const struct {
+        int32_t accept, draft;
+        double tokens;
+    } rows[] = {{60, 2, 1.96}, {70, 3, 2.53}, {80, 2, 2.44},
+                {80, 5, 3.69}, {90, 2, 2.71}, {90, 10, 6.86}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhPool pool = {.draft = rows[i].draft, .accept = rows[i].accept};
+        CU_ASSERT_DOUBLE_EQUAL(rh_pool_accepted(&pool), rows[i].tokens, 0.0051);
+    }
+}
+
 /* Iterations give as many tokens as the mean says, never one too few or too many. */
 static void tokens_come_evenly(void)
 {
@@ -140,6 +155,7 @@ static void drafters_are_held(void)
 
 static const RhTest tests[] = {
     {"means are sums", means_are_sums},
+    {"tokens_are_those_of_leviathans_table", tokens_are_those_of_leviathans_table},
     {"tokens come evenly", tokens_come_evenly},
     {"iterations are fewer", iterations_are_fewer},
     {"guesses cost", guesses_cost},

@@ -69,7 +69,8 @@ static void tokens_are_tokens(void)
 }
 
 /* 2 x 8 heads x 128 columns x 2 bytes x 32 layers. The last four as published: bytes a token in DeepSeek-V3,
- * Qwen2.5-72B and Llama-3.1-405B of arXiv 2505.09343, table 1. */
+ * Qwen2.5-72B and Llama-3.1-405B of arXiv 2505.09343, table 1.
+ * Source: Zhao et al. 2025 (arXiv 2505.09343), table 1. */
 static void caches_are_counted(void)
 {
     static const struct {
@@ -314,6 +315,23 @@ static void experts_alone_are_narrow(void)
     CU_ASSERT_TRUE(token_s[1] < 0.6 * token_s[0]);
 }
 
+/* Checkpoints with experts in MXFP4 and all else in bf16, in GiB.
+ * Source: gpt-oss model card (arXiv 2508.10925), table 1. */
+static void weights_are_the_checkpoints_of_gpt_oss(void)
+{
+    static const char *const models[] = {"gpt-oss-120b", "gpt-oss-20b"};
+    static const double gib[] = {60.8, 12.8};
+    for (size_t i = 0; i < G_N_ELEMENTS(models); i++) {
+        Setting s = setting_of(models[i], "dgx-b200:1", "tp1");
+        s.serving.recipe = &rh_recipe_mxfp4_experts;
+        g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+        double bytes = rh_iterations_weight_bytes(rh_service_iterations(service, 0));
+        RH_CHECK_CLOSE(bytes / (1024.0 * 1024 * 1024), gib[i], 0.005);
+        close_setting(&s);
+    }
+}
+
 /* The same question, the same bytes. */
 static void answers_repeat(void)
 {
@@ -555,36 +573,6 @@ static void rooms_follow_cuts(void)
     }
 }
 
-/* One at a time, prompts of one length and one token each: a queue M/D/1, whose mean wait is
- * rho / (2 (1 - rho)) of the time a request takes (Pollaczek 1930, Khinchine 1932). */
-static void a_queue_is_a_queue(void)
-{
-    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=static,tp1,batch=1");
-    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
-                           .count = 2,
-                           .input = {2048, 2048},
-                           .output = {1, 1},
-                           .seed = 1};
-    g_autoptr(RhRequests) two = rh_requests_draw(&plan);
-    g_autoptr(RhServiceResult) pair = serve(&s, two, &(RhClient){0});
-    double each_s = at(pair, 1)->t_end_s - at(pair, 0)->t_end_s;
-    static const double loads[] = {0.3, 0.6, 0.8};
-    for (size_t i = 0; i < RH_TRIES(G_N_ELEMENTS(loads), 1); i++) {
-        double rho = loads[i], wait_s = 0;
-        plan.arrival = RH_ARRIVAL_POISSON;
-        plan.rate_per_s = rho / each_s;
-        plan.count = 200000;
-        g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
-        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
-        double admit_s = s.serving.server->admit_s.value;
-        for (guint k = 0; k < r->served->len; k++)
-            wait_s += at(r, k)->t_admit_s - at(r, k)->t_arrive_s - admit_s;
-        double theory = rho / (2 * (1 - rho));
-        CU_ASSERT_DOUBLE_EQUAL(wait_s / r->served->len / each_s, theory, 0.03 * theory + 0.005);
-    }
-    close_setting(&s);
-}
-
 static const RhTest tests[] = {
     {"chunks of a prompt add up", chunks_add_up},
     {"tokens are tokens", tokens_are_tokens},
@@ -598,6 +586,7 @@ static const RhTest tests[] = {
     {"works are kept", works_are_kept},
     {"weights alone are narrow", weights_alone_are_narrow},
     {"experts alone are narrow", experts_alone_are_narrow},
+    {"weights are the checkpoints of gpt-oss", weights_are_the_checkpoints_of_gpt_oss},
     {"answers repeat", answers_repeat},
     {"clients take turns", clients_take_turns},
     {"routers deal out", routers_deal_out},
@@ -606,11 +595,9 @@ static const RhTest tests[] = {
     {"refusals are told", refusals_are_told},
     {"pools hand over", pools_hand_over},
     {"a full pool holds first tokens", a_full_pool_holds_first_tokens},
-    {"a full pool holds first tokens", a_full_pool_holds_first_tokens},
     {"senders share a link", senders_share_a_link},
     {"groups share a server", groups_share_a_server},
     {"rooms follow cuts", rooms_follow_cuts},
-    {"a queue is a queue", a_queue_is_a_queue},
     {NULL, NULL},
 };
 
