@@ -24,7 +24,8 @@ static void train_in(TrainKit *k, size_t format)
     k->c.job.gradient_bytes = formats[format].gradient_bytes;
 }
 
-/* Rajbhandari et al. 2020, figure 1, with K as the format has it. */
+/* Rajbhandari et al. 2020, figure 1, with K as the format has it.
+ * Source: Rajbhandari et al. 2020 (arXiv 1910.02054), figure 1. */
 static void states_are_the_formats(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);

@@ -70,6 +70,8 @@ static const Index INDICES[] = {
      50182743296, 0},
 };
 
+/* Twice the parameters are the bytes of the published weights. Source: the repositories named in
+ * the table, `total_size` of their indices. */
 static void parameters_are_those_of_published_weights(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(INDICES); i++) {
@@ -81,7 +83,8 @@ static void parameters_are_those_of_published_weights(void)
     }
 }
 
-/* MiMo-7B with its layer that predicts a token (jj8127/mimo_kor 1bdf82c). */
+/* MiMo-7B with its layer that predicts a token (jj8127/mimo_kor 1bdf82c).
+ * Source: jj8127/mimo_kor 1bdf82c, `total_size` of its index. */
 static void a_layer_that_predicts_counts_as_published(void)
 {
     g_autoptr(RhModel) m = model_load("{" SHAPE("mimo", 36, 4096, 32, 8, 11008, 151680) "}");

@@ -130,7 +130,8 @@ static void later_names_of_layers_are_read(void)
     CU_ASSERT_EQUAL(m->kinds[m->kind_of_layer[0]].head_size, 2 * 1024 / 32);
 }
 
-/* Command R7B (CohereLabs/c4ai-command-r7b-12-2024): three layers that look 4,096 tokens back, one at all. */
+/* Command R7B (CohereLabs/c4ai-command-r7b-12-2024): three layers that look 4,096 tokens back, one at all.
+ * Source: safetensors metadata of CohereLabs/c4ai-command-r7b-12-2024. */
 static void command_r7b_has_windows(void)
 {
     static const char *const listed = ", 'layer_types': ['sliding_attention', 'full_attention']";

@@ -58,7 +58,8 @@ static void experts_in_no_layer_are_none(void)
 }
 
 /* Of XLM with 15 languages (mlm-tlm-xnli15) a table of them; RemBERT's 576 M, which have a pooler, and a matrix of 1,664
- * columns before what predicts (arXiv 2010.12821, table 2: 995 M). */
+ * columns before what predicts (arXiv 2010.12821, table 2: 995 M).
+ * Source: Chung et al. 2020 (arXiv 2010.12821), table 2. */
 static void tables_are_those_of_their_files(void)
 {
     static const char *const one = "{'model_type': 'xlm', 'n_layers': 12, 'emb_dim': 1024, "
@@ -83,7 +84,8 @@ static void tables_are_those_of_their_files(void)
 }
 
 /* BEiT's as timm counts them, which has scales of layers' outputs besides and no bias of keys; the spectrogram's of its weights;
- * I-JEPA's of its name. Tokens are patches. */
+ * I-JEPA's of its name. Tokens are patches.
+ * Source: timm's counts, and the names of the published weights. */
 static void towers_come_to_what_is_published(void)
 {
 #define CLASSES(n) "'image_size': 224, 'patch_size': " #n
@@ -108,7 +110,8 @@ static void towers_come_to_what_is_published(void)
     CU_ASSERT_EQUAL(smol->positions, 1024);
 }
 
-/* The encoder's tokens see 127 on either side, T5's all; parameters are T5 v1.1's 247,577,856. */
+/* The encoder's tokens see 127 on either side, T5's all; parameters are T5 v1.1's 247,577,856.
+ * Source: the weights of google/t5-v1_1-base. */
 static void longt5_sees_a_window(void)
 {
     g_autoptr(RhModel) m = model_load(LONGT5(", 'local_radius': 127"));
@@ -254,7 +257,8 @@ static void kin_of_a_mixture_count_as_it_does(void)
 
 /* --- Files as they are --- */
 
-/* CLIP's reader of ViT-B/32: 63,165,952 (openai/clip-vit-base-patch32, its text_model). */
+/* CLIP's reader of ViT-B/32: 63,165,952 (openai/clip-vit-base-patch32, its text_model).
+ * Source: the weights of openai/clip-vit-base-patch32, text_model. */
 static void towers_are_read_alone(void)
 {
     g_autoptr(RhModel) m =

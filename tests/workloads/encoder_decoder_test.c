@@ -28,7 +28,8 @@
 
 /* Llama-3.2-11B-Vision: 10,670,220,835 parameters, of which its tower has 863,567,378 and what makes the
  * tower's 7,680 columns 4,096 has 31,461,376, counted here from its shapes; the rest but for eight rows of the
- * table and two scales in each of eight layers. Those look at 6,404 tokens of a picture. */
+ * table and two scales in each of eight layers. Those look at 6,404 tokens of a picture.
+ * Source: the weights of meta-llama/Llama-3.2-11B-Vision. */
 static void layers_may_look_at_pictures(void)
 {
     const double h = 4096, kv = 1024, f = 14336, S = 8192, E = 6404;
@@ -259,7 +260,9 @@ static void sizes_of_an_encoder_are_checked(void)
 
 /* led-base-16384 (161,844,480; a norm before the head is counted), bigbird-pegasus-large (576,891,904) and
  * longformer-base-4096 (148,659,456 with its pooler, without the norm): an encoder has a window of its own, and keys and
- * values a second time, which all its tokens make. */
+ * values a second time, which all its tokens make.
+ * Source: the weights of allenai/led-base-16384, google/bigbird-pegasus-large-arxiv,
+ * allenai/longformer-base-4096. */
 static void windows_of_an_encoder_are_its_own(void)
 {
     static const ExactCount rows[] = {
@@ -318,7 +321,8 @@ static void check_experts_of(const char *config, int encoder, int decoder, int f
 }
 
 /* Switch-Base-8 (619,339,008 as published) and NLLB-200's 54.5 G (arXiv 2207.04672, section 6.2): experts stand in both
- * stacks, in turns. */
+ * stacks, in turns.
+ * Source: the weights of google/switch-base-8; arXiv 2207.04672, section 6.2. */
 static void experts_stand_in_both_stacks(void)
 {
     static const ExactCount exact[] = {{SWITCH(EVERY(2)), 619339008}};

@@ -79,6 +79,8 @@ static void check_row(const RhCsv *csv, const RhCsvRow *row)
                 parameters, flops);
 }
 
+/* Every row of the table: exact, or as near as the row says. Source: the column `source` of
+ * tests/models/expected.csv. */
 static void counts_are_those_of_the_table(void)
 {
     g_autoptr(GError) error = NULL;

@@ -9,7 +9,8 @@
 #include "tests/kit/testkit.h"
 #include "workloads/ops.h"
 
-/* ViT-B/16 with the 1000 classes of ImageNet: 86,567,656. */
+/* ViT-B/16 with the 1000 classes of ImageNet: 86,567,656.
+ * Source: timm's and torchvision's count of ViT-B/16. */
 static void pictures_are_cut_into_patches(void)
 {
     g_autoptr(GString) text = g_string_new("'id2label': {");
@@ -182,6 +183,8 @@ static void figures_may_differ_from_layer_to_layer(void)
     "'mixer': {'operator': 'attention', 'heads': 32, 'kv_heads': 8}, "                             \
     "'ffn': {'operator': 'ffn', 'width': 14336}"
 
+/* Layers listed one by one have the parameters of the model they spell out. Source: the weights
+ * of meta-llama/Llama-3.1-8B. */
 static void a_llama_in_our_own_form_is_a_llama(void)
 {
     g_autoptr(RhModel) own = model_load(OWN("{'repeat': 32, " OWN_LAYER "}"));

@@ -37,7 +37,8 @@ static int64_t tables_of(int64_t h, int64_t layers)
 
 /* Published files have keys and values of borrowing layers, too, which nobody reads, a number that scales each
  * layer's output, and 256 frequencies: llama.cpp counts 7,518,069,290 (ggml-org/gemma-4-E4B-it-GGUF) and
- * 4,647,450,147. */
+ * 4,647,450,147.
+ * Source: llama.cpp's counts, ggml-org/gemma-4-E4B-it-GGUF and its kin of 2B. */
 static void parameters_are_those_counted_by_hand(void)
 {
     g_autoptr(RhModel) e4b = model_load(E4B);
@@ -61,7 +62,8 @@ static void parameters_are_those_counted_by_hand(void)
 }
 
 /* llama.cpp calls Gemma 3n E4B's decoder 6.87 G; of AltUp six rows, of coefficients 16 and 64 a layer, and three
- * matrices at each end; of LAuReL two of rank 64 and a norm. */
+ * matrices at each end; of LAuReL two of rank 64 and a norm.
+ * Source: llama.cpp's count of Gemma 3n E4B. */
 static void states_take_turns_in_gemma_3n(void)
 {
     const int64_t h = 2048, L = 35;

@@ -17,7 +17,8 @@
     "'share_expert_dim': 5120, 'moe_layers_enum': '" experts "', 'vocab_size': 128815}"
 
 /* Two of ours for each of its own; of 12 experts asked, 8 of 768 work in the mean: 27 G of 560 G
- * parameters are a token's, the head among them (18.6 to 31.3, arXiv 2509.01322). */
+ * parameters are a token's, the head among them (18.6 to 31.3, arXiv 2509.01322).
+ * Source: LongCat-Flash report (arXiv 2509.01322), abstract. */
 static void a_layer_of_two_attentions_is_two_layers(void)
 {
     g_autoptr(RhModel) m = model_load(
@@ -181,7 +182,8 @@ static void layers_may_be_one_and_the_same(void)
     "'sparse_attention_config': {'sparse_num_index_heads': 4, 'sparse_index_dim': 128, "            \
     "'sparse_topk_blocks': 16, 'sparse_block_size': 128, 'sparse_attention_freq': [0, 1]}}}"
 
-/* A kernel more for chunks' queries and keys, and no parameter; the layers that look at all have none. */
+/* A kernel more for chunks' queries and keys, and no parameter; the layers that look at all have none.
+ * Source: the weights of meta-llama/Llama-4-Scout-17B-16E, without its tower. */
 static void norms_may_have_no_scales(void)
 {
     g_autoptr(RhModel) with = model_load(SCOUT(", 'use_qk_norm': true"));
@@ -299,7 +301,8 @@ static void granite_looks_at_all_first(void)
     }
 }
 
-/* A decoder's part that does not say its type. */
+/* A decoder's part that does not say its type.
+ * Source: the weights of Qwen/Qwen3-1.7B. */
 static void parts_have_the_type_of_their_whole(void)
 {
     g_autoptr(RhModel) m = model_load(
@@ -394,7 +397,8 @@ static void ling_3_decays_by_matrices(void)
                     2 * n * (queries + keys + out + h * 32));
 }
 
-/* Hunyuan-Large (arXiv 2411.02265, table 1): 389 G parameters, of which a token meets 52. */
+/* Hunyuan-Large (arXiv 2411.02265, table 1): 389 G parameters, of which a token meets 52.
+ * Source: Hunyuan-Large report (arXiv 2411.02265), table 1. */
 static void layers_share_keys_in_turns(void)
 {
 #define HUNYUAN(rest)                                                                              \

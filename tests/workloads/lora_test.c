@@ -59,7 +59,8 @@ static void adapters_have_r_times_rows_and_columns(void)
     }
 }
 
-/* MLPerf's Llama 2 70B: rank 16 beside attention's two matrices; 80 layers of 8192, 8 of 64 heads. */
+/* MLPerf's Llama 2 70B: rank 16 beside attention's two matrices; 80 layers of 8192, 8 of 64 heads.
+ * Source: MLPerf Training's log of the benchmark llama2_70b_lora. */
 static void the_benchmark_of_mlperf_trains_44_million(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-70b", NULL);

@@ -30,6 +30,8 @@ static const struct {
     {"gpt-530b", 529.6}, {"gpt-1t", 1008.0},
 };
 
+/* Each GPT of the paper's weak scaling study has the parameters printed there. Source: Narayanan
+ * et al. 2021 (arXiv 2104.04473), table 1. */
 static void megatrons_table_1_is_in_the_catalogue(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(TABLE_1); i++) {
@@ -44,7 +46,8 @@ static void megatrons_table_1_is_in_the_catalogue(void)
 }
 
 /* Brown et al. 2020 (arXiv 2005.14165): layers, columns and heads of table 2.1, parameters of table D.1 in
- * millions as printed; 50,257 words and 2,048 positions. The columns of 13B are 40 heads of 128. */
+ * millions as printed; 50,257 words and 2,048 positions. The columns of 13B are 40 heads of 128.
+ * Source: Brown et al. 2020 (arXiv 2005.14165), tables 2.1 and D.1. */
 static void gpt_3_has_the_parameters_of_its_table(void)
 {
     static const struct {
@@ -92,7 +95,8 @@ static void a_mixture_says_which_layers_have_experts(void)
     check_refused(LLAMA(", 'n_routed_experts': 64"), "mixture of experts");
 }
 
-/* The decoder of a model that sees pictures is the text's part alone. */
+/* The decoder of a model that sees pictures is the text's part alone.
+ * Source: the weights of Qwen/Qwen3-8B. */
 static void a_decoder_may_be_a_part_of_a_larger_model(void)
 {
     g_autoptr(GError) error = NULL;
@@ -109,7 +113,8 @@ static void a_decoder_may_be_a_part_of_a_larger_model(void)
     check_refused("{'model_type': 'qwen3_vl', 'text_config': 5}", "text_config");
 }
 
-/* gpt-oss-20b's published weights, less its 64 attention sinks a layer. */
+/* gpt-oss-20b's published weights, less its 64 attention sinks a layer.
+ * Source: the weights of openai/gpt-oss-20b. */
 static void experts_may_have_biases(void)
 {
     g_autoptr(RhModel) m =
@@ -150,7 +155,8 @@ static void every_catalogue_model_loads(void)
     }
 }
 
-/* 6 N with one vocabulary matrix, and 6 L h s for half the square. */
+/* 6 N with one vocabulary matrix, and 6 L h s for half the square.
+ * Source: Megatron-Bridge's flops_utils.py for Llama 3.1 405B. */
 static void flops_per_token_are_six_per_parameter_and_attention(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-3.1-405b", NULL);

@@ -52,7 +52,8 @@ static void layers_of_openelm_are_as_wide_as_a_list_says(void)
                "}"
 
 /* 1.4 G parameters that are used four times (arXiv 2510.25741): the weights' FLOPs are four times a llama's, the head's
- * once. What tells when to stop is left out, 2,049. */
+ * once. What tells when to stop is left out, 2,049.
+ * Source: the weights of ByteDance/Ouro-1.4B. */
 static void layers_that_are_gone_through_again_count_once(void)
 {
     const double h = 2048, f = 5632, v = 49152, layer = 4 * h * h + 3 * h * f;
@@ -128,7 +129,8 @@ static void a_gate_may_read_the_queries_latent(void)
                 "{'short_conv_kernel_size': 4, 'head_dim': 128, 'num_heads': 64, 'num_kv_heads': null}" rest \
                 "}"
 
-/* Solar Open 2 (huggingface.co/upstage/Solar-Open2-250B): the first of every four layers attends. */
+/* Solar Open 2 (huggingface.co/upstage/Solar-Open2-250B): the first of every four layers attends.
+ * Source: the model card of upstage/Solar-Open2-250B. */
 static void solar_open_2_attends_in_the_first_of_four_layers(void)
 {
     const int64_t h = 4096, width = 64 * 128;
@@ -194,7 +196,8 @@ static void layers_may_do_without_a_block(void)
     CU_ASSERT_EQUAL(near->kinds[near->kind_of_layer[2]].window_tokens, 0);
 }
 
-/* EmbeddingGemma (arXiv 2509.20354, 302,863,104 parameters in its stack and table) and gte-Qwen2 see later tokens. */
+/* EmbeddingGemma (arXiv 2509.20354, 302,863,104 parameters in its stack and table) and gte-Qwen2 see later tokens.
+ * Source: EmbeddingGemma report (arXiv 2509.20354). */
 static void decoders_may_see_both_ways(void)
 {
     static const struct {
@@ -219,7 +222,8 @@ static void decoders_may_see_both_ways(void)
     }
 }
 
-/* Jina's second base model, 137,368,320 with its pooler: less that, and with a norm and biases that are none. */
+/* Jina's second base model, 137,368,320 with its pooler: less that, and with a norm and biases that are none.
+ * Source: the weights of jinaai/jina-embeddings-v2-base-en and bert-base-uncased. */
 static void files_that_say_another_kind_are_no_plain_ones(void)
 {
     g_autoptr(RhModel) jina =

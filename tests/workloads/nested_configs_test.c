@@ -8,7 +8,8 @@
 
 /* --- Parts --- */
 
-/* Vicuna, of a part that does not say its type either. */
+/* Vicuna, of a part that does not say its type either.
+ * Source: the weights of lmsys/vicuna-7b-v1.5. */
 static void a_part_without_a_type_has_its_wholes(void)
 {
     g_autoptr(RhModel) said =

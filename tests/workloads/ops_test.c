@@ -58,7 +58,8 @@ static const struct {
 };
 
 /* Equation 3: F = 96 B s l h^2 (1 + s / 6h + V / 16 l h), with full recomputation and the whole
- * square of attention. */
+ * square of attention.
+ * Source: Narayanan et al. 2021 (arXiv 2104.04473), equation 3. */
 static void full_recompute_of_gpt_costs_equation_3_of_narayanan(void)
 {
     const double s = 2048, V = 51200, B = 4;
@@ -98,7 +99,8 @@ static RhModel *llama_like(void)
     return m;
 }
 
-/* FlashAttention-2, section 4.1: backward does 5 matmuls where the model needs 4. */
+/* FlashAttention-2, section 4.1: backward does 5 matmuls where the model needs 4.
+ * Source: Dao 2023 (arXiv 2307.08691), section 4.1. */
 static void flash_attention_adds_half_a_forward_to_the_model_flops(void)
 {
     g_autoptr(RhModel) m = llama_like();
@@ -193,6 +195,8 @@ static void key_value_heads_are_replicated_where_there_are_fewer_than_ranks(void
     RH_CHECK_CLOSE(p.sharded, 2048.0 * (4 + 2) * 128, 1e-15);
 }
 
+/* Rows of GPT-2's table for one tensor rank, and of its head for eight.
+ * Source: Megatron-LM's log, "padded vocab (size: 50257)" with 47 and 943 dummy tokens. */
 static void vocabulary_is_padded_to_128_times_tp(void)
 {
     g_autoptr(RhModel) m = rh_model_load("gpt2", NULL);
@@ -289,6 +293,8 @@ static double layer_kept(const RhModel *m, RhRecompute recompute, const RhShard 
            rh_block_activation_bytes(m, k, RH_BLOCK_FFN, &again).kept;
 }
 
+/* Bytes kept of a layer, in each of the paper's ways to cut and to recompute. Source:
+ * Korthikanti et al. 2022 (arXiv 2205.05198), equations 1 to 6. */
 static void activation_bytes_of_gpt_are_equations_1_to_6_of_korthikanti(void)
 {
     const double s = 2048, b = 2, h = 6144, a = 48, sbh = s * b * h, scores = 5 * a * s / h;
@@ -329,7 +335,8 @@ static void activation_bytes_of_llama_have_the_form_of_fused_kernels(void)
 }
 
 /* Section 4.3: 4 s b V / t for the logits, 4 s b h (1/t with sequence parallelism) for the head's
- * norm and GEMM, s b h for the embedding's dropout. At the head's own peak 10 B a logit. */
+ * norm and GEMM, s b h for the embedding's dropout. At the head's own peak 10 B a logit.
+ * Source: Korthikanti et al. 2022 (arXiv 2205.05198), section 4.3. */
 static void the_edges_keep_what_section_4_3_says(void)
 {
     const double s = 2048, b = 2, h = 6144, V = 51200;

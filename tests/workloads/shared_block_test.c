@@ -52,7 +52,8 @@ static int64_t own_params(void)
     ", 'hybrid', " FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN    \
         FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN "'mamba', 'mamba']}"
 
-/* 1,215,064,704 as published of the first, 7.36 G of the second; 7,232,490,496 as Zamba-7B's weights. */
+/* 1,215,064,704 as published of the first, 7.36 G of the second; 7,232,490,496 as Zamba-7B's weights.
+ * Source: the weights of Zyphra/Zamba2-1.2B and Zamba-7B-v1, the name of Zamba2-7B. */
 static void places_count_as_layers(void)
 {
     g_autoptr(RhModel) large = model_load(LARGE);

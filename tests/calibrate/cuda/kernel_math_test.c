@@ -55,6 +55,8 @@ static void online_softmax_survives_masks(void)
     CU_ASSERT_EQUAL(rk_online_softmax(one, -INFINITY), 0);
 }
 
+/* One step on weight, first and second moment, as the paper's pseudocode has it. Source:
+ * Loshchilov and Hutter 2019 (arXiv 1711.05101), algorithm 2. */
 static void adam_steps_as_published(void)
 {
     for (uint64_t i = 0; i < 1000; i++) {

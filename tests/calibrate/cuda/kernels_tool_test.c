@@ -38,7 +38,8 @@ static void interval_is_the_narrowest_that_covers(void)
     }
 }
 
-/* Hahn and Meeker, Statistical Intervals: of 20 values the 6th and 15th. */
+/* Hahn and Meeker, Statistical Intervals: of 20 values the 6th and 15th.
+ * Source: Hahn and Meeker 1991, tables of distribution-free intervals. */
 static void interval_of_tables(void)
 {
     size_t low, high;

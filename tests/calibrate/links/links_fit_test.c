@@ -43,7 +43,8 @@ static void a_log_tells_who_ran_where_and_how_long(void)
 }
 
 /* Rows as they stand in github.com/NVIDIA/nccl-tests issues 78 and 128, dgx-spark-playbooks 103 and
- * NVIDIA/nccl issue 1453; hosts made up. */
+ * NVIDIA/nccl issue 1453; hosts made up.
+ * Source: the issues named; a printed bus bandwidth that is not ours of the time refuses a row. */
 static void columns_of_other_years_and_launchers_are_found(void)
 {
     static const struct {

@@ -249,6 +249,8 @@ static double idle_node_w(const RhPlatform *p)
     return rh_energy_node_w(p, rh_platform_gpus(p), &e, 1);
 }
 
+/* Power of a node, in steps and over the whole run. Source: MLPerf Training v4.1, power logs of
+ * llama2_70b_lora. */
 static void lora_runs_draw_what_was_measured(void)
 {
     double last_w = HUGE_VAL;

@@ -25,7 +25,8 @@ static double busbw(const RhPlatform *p, int32_t n, const int32_t *gpus)
 /* Channels of 25 GB/s each way as NCCL finds them: of eight GPUs three rings either way round (NVIDIA's
  * whitepaper of DGX-1: three interwoven rings of NVLinks), of a pair as many as it has links. Sets are
  * counted by hand on the matrix: of 0-3 one ring 0-1-2-3 and one 0-2-1-3; of 0, 1, 2 one; 0 and 5 have
- * no link and meet by way of 1 or 4, over one that is single. */
+ * no link and meet by way of 1 or 4, over one that is single.
+ * Source: NVIDIA DGX-1 whitepaper (WP-08437), topology and rings. */
 static void all_reduce_reaches_what_its_rings_carry(void)
 {
     static const struct {
@@ -53,7 +54,8 @@ static void all_reduce_reaches_what_its_rings_carry(void)
 }
 
 /* Four V100s joined by two links each: NCCL's own graph has six channels of 22 GB/s (NVIDIA/nccl issue
- * 713, Dell's C4140); and of three on a socket of Summit all four links are in use. */
+ * 713, Dell's C4140); and of three on a socket of Summit all four links are in use.
+ * Source: NVIDIA/nccl issue 713, graph dump of a C4140. */
 static void full_meshes_use_every_link(void)
 {
     g_autoptr(RhPlatform) p = loaded("dgx-1");

@@ -77,7 +77,8 @@ static void follow(const RhPlatform *p, int32_t src, int32_t dst)
 }
 
 /* Hops of a k-ary n-cube: sum over dimensions of min(d, k - d); the mean over all pairs, oneself
- * among them, is n k/4 for even k and n (k - 1/k)/4 for odd (Dally and Towles 2004, section 5.2). */
+ * among them, is n k/4 for even k and n (k - 1/k)/4 for odd (Dally and Towles 2004, section 5.2).
+ * Source: Dally and Towles 2004, section 5.2. */
 static void routes_of_a_torus_are_shortest(void)
 {
     static const struct {
@@ -107,7 +108,8 @@ static void routes_of_a_torus_are_shortest(void)
 }
 
 /* Uniform traffic loads every link of a dimension alike, with k/8 of what a node sends for even k: all
- * that crosses the bisection does so over 2 N/k links each way (same book, section 5.2). */
+ * that crosses the bisection does so over 2 N/k links each way (same book, section 5.2).
+ * Source: Dally and Towles 2004, section 5.2. */
 static void uniform_traffic_meets_the_bisection_of_a_torus(void)
 {
     g_autoptr(RhPlatform) p = loaded(TORUS("8, 4"));

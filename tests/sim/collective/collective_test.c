@@ -254,6 +254,8 @@ static void no_member_moves_more_than_four_chunks_in_a_step_of_a_tree(void)
     }
 }
 
+/* Each member of a double binary tree hands half of the buffer up in one tree, and down to two in the other.
+ * Source: Sanders, Speck and Traeff 2009, two-tree algorithms for full bandwidth. */
 static void a_long_tree_sends_twice_its_buffer(void)
 {
     for (int32_t n = 5; n < 200; n += 13) {
@@ -284,6 +286,8 @@ static void rings_stay_on_their_rails_when_nodes_are_even(void)
         }
 }
 
+/* Bytes that a member sends while a ring sums.
+ * Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md, all-reduce. */
 static void a_ring_puts_two_times_n_minus_one_over_n_on_the_wire(void)
 {
     g_autoptr(RhSchedule) s = rh_schedule_new(RH_OP_ALL_REDUCE, RH_ALGO_RING, 8, NULL, 8e6, NULL);

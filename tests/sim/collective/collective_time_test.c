@@ -72,7 +72,8 @@ static void estimates_over_nodes_equal_the_idle_time(void)
 }
 
 /* Least bytes and steps an all-reduce can do with (Chan et al. 2007, table 1): no closed form may
- * be below either, but where a switch does the sums. */
+ * be below either, but where a switch does the sums.
+ * Source: Chan et al. 2007, table 1. */
 static void no_all_reduce_beats_the_lower_bounds(void)
 {
     for (RhAlgo algo = RH_ALGO_RING; algo < RH_ALGO_LAST; algo++)

@@ -66,7 +66,8 @@ static void batches_are_passes(void)
 }
 
 /* Milliseconds of a pass in fp16 on an A100 of 40 GB: NVIDIA/TensorRT at 007c3470, demo/BERT/README.md (TensorRT 8.4).
- * Nothing was fitted to them. All 40 rows: median 8.6 %, mean 10.3 %. */
+ * Nothing was fitted to them. All 40 rows: median 8.6 %, mean 10.3 %.
+ * Source: NVIDIA/TensorRT 007c3470, demo/BERT/README.md. */
 static void bert_is_as_tensorrt_has_it(void)
 {
     static const struct {

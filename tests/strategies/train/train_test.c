@@ -11,7 +11,8 @@
 
 /* Korthikanti et al. 2022, section 4.2: sequence parallelism moves what tensor parallelism alone
  * did; forward two all-gathers and two reduce-scatters of 2bsh bytes a layer, backward the same and
- * two more gathers of the inputs. */
+ * two more gathers of the inputs.
+ * Source: Korthikanti et al. 2022 (arXiv 2205.05198), section 4.2. */
 static void tensor_parallel_volume_is_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
@@ -93,7 +94,8 @@ static void rows_that_are_pulled_move_as_much(void)
 }
 
 /* Liu et al. 2023, section 3: around a ring of c ranks the keys and values of a rank take c - 1
- * steps forward and as many backward, there with their gradients; nothing is computed twice. */
+ * steps forward and as many backward, there with their gradients; nothing is computed twice.
+ * Source: Liu et al. 2023 (arXiv 2310.01889), section 3. */
 static void ring_attention_moves_and_computes_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 8, 32768);
@@ -115,7 +117,9 @@ static void ring_attention_moves_and_computes_as_published(void)
 /* Llama 3, section 3.3.2: keys and values gathered before attention forward, and backward again, their
  * gradients scattered. Jacobs et al. 2023, section 3.3: queries, keys, values and the output all to all,
  * and the gradients of each; a key-value head for every rank at least. Between the two: u ranks
- * exchange heads, and around rings of c / u of them goes what one then has. */
+ * exchange heads, and around rings of c / u of them goes what one then has.
+ * Source: Llama 3 report (arXiv 2407.21783), section 3.3.2; Jacobs et al. 2023 (arXiv
+ * 2309.14509), section 3.3. */
 static void context_kinds_move_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 8, 32768);
@@ -168,7 +172,8 @@ static void context_kinds_fit_into_the_heads(void)
 }
 
 /* Rajbhandari et al. 2020, section 7: ZeRO-0 to 2 move 2 psi, ZeRO-3 3 psi (here with 4-byte main
- * gradients for 0 and 1). */
+ * gradients for 0 and 1).
+ * Source: Rajbhandari et al. 2020 (arXiv 1910.02054), section 7. */
 static void zero_volume_is_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
@@ -192,7 +197,9 @@ static void zero_volume_is_as_published(void)
 
 /* Zhao et al. 2023, section 3.2.2: gathers and scatters inside a group of S ranks, and a share of the
  * gradients all-reduced over the groups, once a step: 4 psi / S. Wang et al. 2023, section 3.2: backward
- * gathers among few. States are 18 psi over S, and 2 psi over those few. */
+ * gathers among few. States are 18 psi over S, and 2 psi over those few.
+ * Source: Zhao et al. 2023 (arXiv 2304.11277), section 3.2.2; Wang et al. 2023 (arXiv
+ * 2306.10209), section 3.2. */
 static void shares_in_groups_move_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 32, 2048);
@@ -290,7 +297,8 @@ static int32_t gathers(const RhProgram *p, int32_t role, const char *label, doub
 }
 
 /* Narayanan et al. 2021, section 4.1: each of t ranks sends 1/t, and all gather the whole, once for each
- * message; nothing where there is no stage before. */
+ * message; nothing where there is no stage before.
+ * Source: Narayanan et al. 2021 (arXiv 2104.04473), section 4.1. */
 static void messages_are_scattered_and_gathered(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron-2021", 16, 2048);
@@ -306,7 +314,8 @@ static void messages_are_scattered_and_gathered(void)
     CU_ASSERT_EQUAL(gathers(alone, 1, "gather activations received", full), 0);
 }
 
-/* Rajbhandari et al. 2020, figure 1, with K = 12 and 4-byte gradients. */
+/* Rajbhandari et al. 2020, figure 1, with K = 12 and 4-byte gradients.
+ * Source: Rajbhandari et al. 2020 (arXiv 1910.02054), figure 1. */
 static void zero_states_are_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);

@@ -389,7 +389,8 @@ static void what_a_replica_fewer_breaks_is_told(void)
     CU_ASSERT_TRUE(tried > 0);
 }
 
-/* 380 of 380 within say no more than that 99 % may be (Wilson). */
+/* 380 of 380 within say no more than that 99 % may be (Wilson).
+ * Source: Wilson 1927, his interval of a share. */
 static void few_requests_tell_nothing(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){10, 10}, (RhLengthRange){2, 2});

@@ -13,7 +13,8 @@ static double left_mib(double capacity_gib, int32_t tp, int32_t dp, int32_t chun
 }
 
 /* 512 and 1.5 of 8,192 tokens; 2 of 256 sequences on up to three ranks, of 512 on more; 128 of a rank. Ten GiB at
- * least, but not of small devices. */
+ * least, but not of small devices.
+ * Source: sgl-project/sglang 0.5.4, srt/server_args.py, _handle_gpu_memory_settings. */
 static void it_grows_with_tokens_sequences_and_ranks(void)
 {
     RH_CHECK_CLOSE(left_mib(80, 1, 1, 8192), 512 + 12288 + 512 + 128, 1e-9);
@@ -24,7 +25,8 @@ static void it_grows_with_tokens_sequences_and_ranks(void)
     RH_CHECK_CLOSE(left_mib(24, 1, 1, 1), left_mib(24, 1, 1, 2048), 1e-9);
 }
 
-/* Groups of attention: 3 of each sequence and group, and half as much again where graphs are wide. */
+/* Groups of attention: 3 of each sequence and group, and half as much again where graphs are wide.
+ * Source: sgl-project/sglang 0.5.4, srt/server_args.py, _handle_gpu_memory_settings. */
 static void it_grows_with_groups(void)
 {
     RH_CHECK_CLOSE(left_mib(80, 1, 2, 8192), 512 + 12288 + 512 + 256 + 3 * 256 * 2, 1e-9);

@@ -141,7 +141,8 @@ static void runs_are_iterations(void)
 }
 
 /* One at a time, prompts of one length and one token each, a server away from t1 to t2: nobody begins then, whom the
- * failure met begins anew at t2, and each waits for the one before it (Lindley 1952). */
+ * failure met begins anew at t2, and each waits for the one before it (Lindley 1952).
+ * Source: Lindley 1952, his recursion of waits. */
 static void a_queue_behind_a_failure(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=static,tp1,batch=1");

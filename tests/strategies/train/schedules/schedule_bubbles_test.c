@@ -124,7 +124,8 @@ static double bubble_frac(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
     return rh_pipeline_schedule(kind)->bubble_frac(p, v, m, plain_s);
 }
 
-/* Narayanan et al. 2021, section 2.2: the bubble is (p-1)/m of the work, (p-1)/(vm) interleaved. */
+/* Narayanan et al. 2021, section 2.2: the bubble is (p-1)/m of the work, (p-1)/(vm) interleaved.
+ * Source: Narayanan et al. 2021 (arXiv 2104.04473), section 2.2. */
 static void the_bubble_is_as_published(void)
 {
     for (int kind = RH_PIPELINE_NONE + 1; kind < RH_PIPELINE_LAST; kind++) {
@@ -153,7 +154,8 @@ static void the_bubble_is_as_published(void)
 }
 
 /* Qi et al. 2024, table 2: with passes of one second the bubble of ZB-H1 is p - 1 seconds, a third
- * of 1F1B's; and it keeps no more than 1F1B's first stage does. */
+ * of 1F1B's; and it keeps no more than 1F1B's first stage does.
+ * Source: Qi et al. 2024 (arXiv 2401.10241), table 2. */
 static void zero_bubble_leaves_a_third_of_the_bubble(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
@@ -190,7 +192,7 @@ static int32_t kept_most(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 
 /* Qi et al. 2024, table 2 and section 6: where passes are equal, stages of ZB-H2 and ZB-V start a
  * forward (of a chunk) apart and then never wait; H2 keeps 2 p - 1 micro-batches, V p of them, in halves.
- */
+ * Source: Qi et al. 2024 (arXiv 2401.10241), table 2 and section 6. */
 static void zero_bubble_stages_never_wait_once_they_began(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
@@ -246,7 +248,8 @@ static void unequal_halves_of_backward_leave_what_is_said(void)
 /* The report's table (arXiv 2412.19437, section 3.2.1; for DualPipeV the repository's): with F&B a pair, B
  * a whole backward and W its half for the weights, stages idle (PP/2 - 1) (F&B + B - 3 W); PP chunks a
  * direction, 2 p here. They keep PP + 1 micro-batches. The last stage has the most pairs, and its step is
- * the longest. */
+ * the longest.
+ * Source: DeepSeek-V3 report (arXiv 2412.19437), section 3.2.1; deepseek-ai/DualPipe, README. */
 static void dualpipe_idles_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
