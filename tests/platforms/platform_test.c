@@ -421,6 +421,19 @@ static void wrong_what_ifs_are_refused(void)
     CU_ASSERT_STRING_EQUAL(p->hash, hash);
 }
 
+/* An unknown key is answered with those of its family, those of the device in full as well. */
+static void unknown_keys_get_their_family(void)
+{
+    static const char *const rows[][2] = {{"nic.count", "nic.latency"},
+                                          {"device.pauer", "device.gemm.k_split"}};
+    g_autoptr(RhPlatform) p = load("dgx-h100:2");
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_platform_set(p, rows[i][0], "1", &error));
+        CU_ASSERT_TRUE(error != NULL && strstr(error->message, rows[i][1]) != NULL);
+    }
+}
+
 static void one_line_says_what_it_says(void)
 {
     const char *line = "h100-sxm:4x16,nvlink:300GB/s,roce:100Gb/s,nics:2,latency:3us,leaf:8,"
@@ -498,6 +511,7 @@ int main(void)
                                         TEST(what_ifs_change_value_tag_and_hash),
                                         TEST(counts_can_be_set_before_links_are_scaled),
                                         TEST(wrong_what_ifs_are_refused),
+                                        TEST(unknown_keys_get_their_family),
                                         TEST(one_line_says_what_it_says),
                                         TEST(what_a_line_omits_comes_from_the_dgx),
                                         TEST(bad_platforms_are_refused),

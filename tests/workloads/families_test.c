@@ -134,6 +134,19 @@ static void blocks_of_an_architecture_search_are_read(void)
     CU_ASSERT_EQUAL(m->kinds[2].kv_heads, 1);
 }
 
+/* A block of a search is up to a thousand hidden sizes wide, by either key. */
+static void the_widest_block_of_a_search_is_read(void)
+{
+#define WIDE(multiple)                                                                             \
+    "{'model_type': 'nemotron-nas', 'num_hidden_layers': 1, 'hidden_size': 768, "                  \
+    "'num_attention_heads': 12, 'num_key_value_heads': null, 'intermediate_size': null, "          \
+    "'vocab_size': 1000, 'block_configs': [{'attention': {'n_heads_in_group': 4}, 'ffn': "         \
+    "{'ffn_mult': " multiple "}}]}"
+    g_autoptr(RhModel) m = model_load(WIDE("1000"));
+    CU_ASSERT_EQUAL(m->kinds[0].ffn_width, 512000); /* two thirds of 768,000 */
+    check_refused(WIDE("1000.1"), "ffn_mult");
+}
+
 static void experts_stand_where_lists_and_steps_say(void)
 {
 #define SPARSE(rest)                                                                               \
@@ -321,6 +334,7 @@ int main(void)
             {"gemma_4_has_heads_of_two_sizes", gemma_4_has_heads_of_two_sizes},
             {"blocks_of_an_architecture_search_are_read",
              blocks_of_an_architecture_search_are_read},
+            {"the_widest_block_of_a_search_is_read", the_widest_block_of_a_search_is_read},
             {"experts_stand_where_lists_and_steps_say", experts_stand_where_lists_and_steps_say},
             {"figures_may_differ_from_layer_to_layer", figures_may_differ_from_layer_to_layer},
             {"a_llama_in_our_own_form_is_a_llama", a_llama_in_our_own_form_is_a_llama},

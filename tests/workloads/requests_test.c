@@ -111,6 +111,25 @@ static void traces_are_told_by_their_columns(void)
     }
 }
 
+/* Cells may stand in quotes, doubled inside of them: names of columns and numbers alike. */
+static void cells_may_be_quoted(void)
+{
+    g_autoptr(RhRequests) r = parse("\"arrival_s\",\"input_tokens\",\"output_tokens\"\n"
+                                    "\"0\",\"128\",\"16\"\n\"1.5\",64,\"8\"\n",
+                                    false);
+    CU_ASSERT_EQUAL_FATAL(r->list->len, 2);
+    CU_ASSERT_EQUAL(at(r, 0)->input_tokens, 128);
+    CU_ASSERT_EQUAL(at(r, 0)->output_tokens, 16);
+    CU_ASSERT_EQUAL(at(r, 1)->t_s, 1.5);
+    CU_ASSERT_EQUAL(at(r, 1)->output_tokens, 8);
+    g_autoptr(GError) error = NULL;
+    static const char *const doubled = "arrival_s,input_tokens,output_tokens\n0,\"1\"\"2\",3\n";
+    g_autoptr(RhRequests) none =
+        rh_requests_parse("t.csv", doubled, strlen(doubled), false, &error);
+    CU_ASSERT_PTR_NULL(none);
+    CU_ASSERT_TRUE(error != NULL && strstr(error->message, "1\"2") != NULL);
+}
+
 /* Of models that make no tokens; a column that is misspelled is not taken for that by what has another format. */
 static void answers_may_be_left_out(void)
 {
@@ -402,6 +421,7 @@ static const RhTest tests[] = {
     {"drawing ends with the time given", drawing_ends_with_the_time_given},
     {"prompts of tokens tell what is alike", prompts_of_tokens_tell_what_is_alike},
     {"traces are told by their columns", traces_are_told_by_their_columns},
+    {"cells may be quoted", cells_may_be_quoted},
     {"answers may be left out", answers_may_be_left_out},
     {"hashes stand behind one another", hashes_stand_behind_one_another},
     {"sessions are numbered and their turns counted",

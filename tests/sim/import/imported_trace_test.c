@@ -333,6 +333,39 @@ static void cut_off_traces_are_refused_or_shorter(void)
     }
 }
 
+#define SUM(id, name, deps)                                                                        \
+    "{\"id\": " id ", \"name\": \"" name "\", \"type\": \"COMM_COLL_NODE\", \"data_deps\": [" deps \
+    "], \"attr\": [{\"name\": \"comm_type\", \"int64Val\": \"0\"}, {\"name\": \"comm_size\", "     \
+    "\"int64Val\": \"64\"}]}"
+
+/* Two ranks call two sums in opposite order: the error names all four calls, each behind the one that waits for it. */
+static void collectives_that_wait_for_each_other_are_named(void)
+{
+    static const char *const texts[] = {
+        "[" SUM("1", "a0", "") ", " SUM("2", "b0", "1") "]",
+        "[" SUM("1", "a1", "2") ", " SUM("2", "b1", "") "]",
+    };
+    g_autoptr(RhPlatform) p = kit_platform(BOX);
+    g_autoptr(RhImportedTrace) f = rh_imported_trace_new("Chakra", HUGE_VAL);
+    g_autoptr(GError) error = NULL;
+    for (size_t r = 0; r < G_N_ELEMENTS(texts); r++) {
+        RhJson *doc = rh_json_parse("x", texts[r], strlen(texts[r]), &error);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(doc);
+        g_ptr_array_add(f->files, g_strdup_printf("x.%zu", r));
+        g_ptr_array_add(f->docs, doc);
+        CU_ASSERT_TRUE_FATAL(rh_chakra_add_json(f, doc, &error));
+    }
+    CU_ASSERT_TRUE_FATAL(rh_imported_trace_close(f, &error));
+    g_autoptr(RhProgram) program = rh_imported_trace_program(f, p, &error);
+    CU_ASSERT_PTR_NULL(program);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+    const char *at = error->message;
+    static const char *const names[] = {"\"a0\"", "\"a1\"", "\"b1\"", "\"b0\"", "\"a0\""};
+    for (size_t i = 0; i < G_N_ELEMENTS(names) && at; i++)
+        at = strstr(at, names[i]);
+    CU_ASSERT_PTR_NOT_NULL(at);
+}
+
 /* Control dependencies that close a ring are those of call stacks. */
 static void callers_are_not_waited_for(void)
 {
@@ -397,6 +430,8 @@ int main(void)
          a_program_written_as_goal_takes_the_same_step},
         {"a trace's collective takes our time", a_trace_s_collective_takes_our_time},
         {"cut off traces are refused or shorter", cut_off_traces_are_refused_or_shorter},
+        {"collectives that wait for each other are named",
+         collectives_that_wait_for_each_other_are_named},
         {"callers are not waited for", callers_are_not_waited_for},
         {"members in boxes are patterns", members_in_boxes_are_patterns},
         {0}};
