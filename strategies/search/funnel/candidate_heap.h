@@ -9,10 +9,10 @@
  * open. */
 typedef enum {
     RH_KEY_KERNELS, /* the kernels of all layers under a cut (space.h) */
-    RH_KEY_CUT,     /* all work of theirs */
+    RH_KEY_CUT,     /* all work of the cut's layers */
     RH_KEY_SLOTS,   /* chunks are set, too: the work of its slots, if nothing were recomputed */
-    RH_KEY_CHUNKS,  /* the same, if as little were recomputed as memory asks for */
-    RH_KEY_LAYERS,  /* all but how many layers are recomputed: likewise */
+    RH_KEY_CHUNKS,  /* likewise, if only as little is recomputed as memory requires */
+    RH_KEY_LAYERS,  /* all knobs are set except the number of recomputed layers */
     RH_KEY_WORK,    /* all knobs are set: the work of its slots */
     RH_KEY_SUMS,
     RH_KEY_CLOSED,
@@ -25,11 +25,11 @@ typedef struct {
     RhKeyKind kind;
 } RhCandidate;
 
-/* `heap` is a GArray of RhCandidate. */
+/* Adds a candidate to the heap, a GArray of RhCandidate. */
 void rh_candidate_heap_push(GArray *heap, RhCandidate candidate);
-/* The least; the heap must not be empty. */
+/* Removes and returns the candidate with the least key; the heap must not be empty. */
 RhCandidate rh_candidate_heap_pop(GArray *heap);
-/* It without taking it. */
+/* Returns the candidate with the least key, which stays in the heap. */
 const RhCandidate *rh_candidate_heap_top(const GArray *heap);
-/* Its key without taking it; INFINITY when there is none. */
+/* Returns the least key; INFINITY if the heap is empty. */
 double rh_candidate_heap_least(const GArray *heap);

@@ -52,7 +52,7 @@ int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l)
     return -1;
 }
 
-/* Chunks of layers are alike where they divide them and nothing else is counted; others must gain this much. */
+/* Gain by which a layout with unequal chunks must beat those with equal chunks. */
 #define UNEVEN_GAIN_FRAC 0.01
 
 double rh_funnel_handicap(const RhFunnel *f, const RhLayout *l)
@@ -67,11 +67,11 @@ static double score(const RhFunnel *f, const RhRehearsal *r)
     return rh_funnel_objective(f, r) * rh_funnel_handicap(f, &r->layout);
 }
 
-/* What is run again must save this much of the memory to be a row of its own. */
+/* Least share of the memory that recomputation must save for a layout to be a row of its own. */
 #define SAVED_LEAST_FRAC 0.01
 
-/* Is `b` no row of its own beside `a`, which runs other layers again? Run again as those of `a` are, and else as it
- * is, `b` takes no longer by its bound and needs hardly more. */
+/* Does entry `a` make layout `b` redundant, which differs in recomputation alone? It does if `b`,
+ * with the recomputation of `a`, has no higher bound and needs hardly more memory. */
 static bool folds(const RhFunnel *f, const RhLayout *a, const RhLayout *b, double peak_bytes)
 {
     RhLayout twin = *b;
@@ -128,7 +128,7 @@ bool rh_funnel_cannot_enter(const RhFunnel *f, const RhCandidate *c)
     return true;
 }
 
-/* No entry, or none any more: it may still be the best of its family. */
+/* Removes a rehearsal from the entries; it is kept if it is the best of its family. */
 static void leave(RhFunnel *f, RhRehearsal *r)
 {
     const char *family = rh_layout_family(&r->layout);
@@ -148,7 +148,7 @@ static void leave(RhFunnel *f, RhRehearsal *r)
         rh_rehearsal_free(r);
 }
 
-/* Is there an entry that makes `r` no row of its own? */
+/* Does an entry make `r` redundant? */
 static bool is_folded(const RhFunnel *f, const RhRehearsal *r)
 {
     const GPtrArray *entries = f->race->entries;
@@ -187,7 +187,7 @@ void rh_funnel_keep(RhFunnel *f, RhRehearsal *r)
         leave(f, g_ptr_array_steal_index(best, best->len - 1));
 }
 
-/* The least step of the layout's family that was rehearsed; INFINITY: none was. */
+/* Returns the least rehearsed step time of the layout's family; INFINITY if none was rehearsed. */
 static double least_of_family(const RhFunnel *f, const RhLayout *l)
 {
     const GPtrArray *known[] = {f->main.entries, f->behind};
@@ -235,8 +235,8 @@ void rh_funnel_sort(const RhFunnel *f)
 
 /* --- what could better them --- */
 
-/* The bounds take the members of a collective in lockstep. Where they go at their own pace, a
- * rehearsal may lie below: by 12 % at most in the lab's suites. */
+/* Share by which a rehearsal may lie below its bound where members of a collective go at their own
+ * pace: bounds take them in lockstep. In the suites of the lab it is at most 12 %. */
 #define ESTIMATE_ALLOWANCE_FRAC 0.15
 
 bool rh_funnel_by_estimate(const RhFunnel *f)
@@ -267,7 +267,8 @@ double rh_funnel_least_given_way(const RhFunnel *f, const RhRehearsal *r)
     return rh_funnel_worth_of(f, r) * (1 - UNEVEN_GAIN_FRAC);
 }
 
-/* Bounds are of time: by energy the slowest of the entries counts. */
+/* Returns the limit from the last entry; by energy, from the slowest entry, since bounds are of
+ * time. */
 double rh_funnel_cut_off(const RhFunnel *f)
 {
     const GPtrArray *best = f->race->entries;

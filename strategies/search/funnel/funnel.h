@@ -35,10 +35,10 @@ typedef struct {
  * and its second part once with flows and once with timers. */
 #define RH_PERFORMANCE_RUNS 3
 typedef struct {
-    guint count; /* 0: none was begun */
+    guint count; /* number of runs; 0: none was begun */
     RhRehearsalNote notes[RH_PERFORMANCE_RUNS];
-    int32_t numbers[RH_PERFORMANCE_RUNS]; /* in the queue */
-    RhRun *runs[RH_PERFORMANCE_RUNS]; /* NULL and an error where there is none; when it is over */
+    int32_t numbers[RH_PERFORMANCE_RUNS]; /* numbers of the runs in the queue */
+    RhRun *runs[RH_PERFORMANCE_RUNS];     /* results after the wait; NULL with an error */
     GError *errors[RH_PERFORMANCE_RUNS];
 } RhPerformance;
 
@@ -47,7 +47,7 @@ typedef struct {
     int32_t layout;
     double bound_s; /* segment bound */
     RhEngineOptions options;
-    RhSteadyStateParts parts; /* by which its step is told; `second` 0: it is rehearsed whole */
+    RhSteadyStateParts parts; /* of its step, if extrapolated; else `second` is 0 */
 } RhBatchItem;
 
 /* State of a search. */
@@ -55,28 +55,27 @@ typedef struct {
     const RhProblem *c;
     const RhPlanOptions *o;
     RhPlan *plan;
-    RhSpace *layouts;     /* all there are */
-    RhLayoutStore *space; /* of these the candidates so far, and what nearly fits */
+    RhSpace *layouts;     /* the space of layouts */
+    RhLayoutStore *space; /* layouts that are candidates or nearly fit */
     RhBoundCache *cache;
-    RhIsolatedRuns *apart;   /* where batches are rehearsed, of RhRehearsalNote */
-    RhRehearsalQueue *queue; /* of the first row, beside the batches */
+    RhIsolatedRuns *apart;   /* processes that rehearse batches, of RhRehearsalNote */
+    RhRehearsalQueue *queue; /* rehearsals of the first row, beside the batches */
     RhUnsearchedTrials *outside;
     RhMemoryBudget room;
-    RhCandidateQueue main,
-        over_budget;        /* what keeps within the room, and what fits but fills more */
-    RhCandidateQueue *race; /* the one that is run */
-    GPtrArray *behind; /* RhRehearsal*: of the main race, each family's best that is no entry */
-    GArray *aside;     /* RhCandidate: too large for a quick rehearsal */
-    GArray *batch;     /* RhBatchItem */
-    GArray *foreseen;  /* RhExpectedValue: the entries, and what the batch is expected to bring */
-    GArray *waiting;   /* RhCandidate: those that the batch is expected to beat by their kind */
+    RhCandidateQueue main, over_budget; /* candidates within the memory budget, and those over it */
+    RhCandidateQueue *race;             /* the queue that is run */
+    GPtrArray *behind;                  /* RhRehearsal*: best of each family that is no entry */
+    GArray *aside;                      /* RhCandidate: too large for a quick rehearsal */
+    GArray *batch;                      /* RhBatchItem */
+    GArray *foreseen; /* RhExpectedValue: entries and expected results of the batch */
+    GArray *waiting;  /* RhCandidate: expected to be beaten by one of the batch of their kind */
     RhPerformance performance;
     double cuts_least_s, chunks_least_s; /* the least RH_KEY_CUT and RH_KEY_CHUNKS so far */
-    int32_t cuts_at_once; /* that are opened: the more, the longer the search goes on */
+    int32_t cuts_at_once; /* number of cuts opened at once; grows during the search */
     RhDeadline deadline;
-    bool lacks_memory; /* some of the space was left out, unlisted, as it fits nowhere */
+    bool lacks_memory; /* layouts were left out, unlisted, because they fit nowhere */
     GError *failed;
-    GError *lost; /* why the first layout was lost */
+    GError *lost; /* error of the first layout that was lost */
 } RhFunnel;
 
 /* --- funnel.c --- */
@@ -139,7 +138,7 @@ void rh_funnel_fill_rows(RhFunnel *f);
 
 /* Is the candidate useless for the rows that are still searched? */
 bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c);
-/* Whether a candidate has too many tasks for its next stage. */
+/* Does a candidate have too many tasks for its next stage? */
 bool rh_funnel_is_too_large(RhFunnel *f, const RhCandidate *c);
 /* Keeps a candidate by its bound alone, in a quick search. */
 void rh_funnel_keep_quick(RhFunnel *f, const RhCandidate *c);
@@ -160,15 +159,15 @@ GArray *rh_funnel_by_shard(const RhFunnel *f, const GArray *cuts);
 
 /* --- funnel_open.c --- */
 
-/* A candidate of which knobs are open: what comes of it goes into the race that is run, or into
- * that of layouts over the budget; of layouts of the family alone, where one is named. With a cut those that
- * come next are opened, too, which may share the work. */
+/* Sets the next open knob of a candidate. The results go into the race that is run, or into that of
+ * layouts over the memory budget; only layouts of `family` if one is named. Cuts that come next are
+ * opened with a cut, as they may share its work. */
 void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family);
 
 /* --- funnel_families.c --- */
 
-/* The best of each family that has no entry, into plan->families, or what it takes at least
- * where that is far behind; and what variants the entries stand for. */
+/* Adds the best layout of each family without an entry to plan->families, or a lower bound of its
+ * step if it is far behind; counts the variants of the entries. */
 void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */

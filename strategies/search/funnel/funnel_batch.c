@@ -19,7 +19,8 @@ RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double cutoff_s)
                              .cutoff_s = isfinite(cutoff_s) ? cutoff_s : 0};
 }
 
-/* Of one of the batch: the entries by which it may be in vain stay as they are until it is over. */
+/* Returns the options of a rehearsal of the batch. Its cut-off comes from the entries, which stay
+ * unchanged until the batch ends. */
 static RhEngineOptions batch_options(const RhFunnel *f, const RhLayout *l)
 {
     return rh_funnel_rehearsal_options(f,
@@ -31,7 +32,8 @@ int32_t rh_funnel_jobs(const RhFunnel *f)
     return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
 }
 
-/* Quick answers, energies and peaks are taken by whole batches: nothing is foreseen of them. */
+/* Adds the expected step of a batch item to the expected entries. Nothing is expected of quick
+ * answers, energies and peaks, which are taken by whole batches. */
 static void foresee(RhFunnel *f, const RhLayout *l, double expected_s)
 {
     if (f->o->exhaustive || f->o->quick || rh_funnel_by_memory(f) || rh_funnel_by_energy(f))
@@ -47,7 +49,8 @@ static void foresee(RhFunnel *f, const RhLayout *l, double expected_s)
     f->race->foreseen = rh_expected_worth(f->foreseen, f->race->top);
 }
 
-/* By which parts the layout's step is told, if it is. */
+/* Returns the two shorter rehearsals that the layout's step is extrapolated from; zeros if it is
+ * rehearsed whole. */
 static RhSteadyStateParts parts_of(const RhFunnel *f, const RhLayout *l)
 {
     RhSteadyStateParts parts;
@@ -57,7 +60,7 @@ static RhSteadyStateParts parts_of(const RhFunnel *f, const RhLayout *l)
     return whole ? (RhSteadyStateParts){0} : parts;
 }
 
-/* What is rehearsed of a layer, in one run or two; returns how many. */
+/* Lists the rehearsals of a batch item, one or two; returns their number. */
 static guint notes_of(const RhFunnel *f, const RhBatchItem *item, RhRehearsalNote notes[2])
 {
     RhLayout l = rh_funnel_layout(f, item->layout);
@@ -100,7 +103,7 @@ void rh_funnel_leave_batch(RhFunnel *f)
     f->race->foreseen = (double)INFINITY;
 }
 
-/* No room for the rehearsal, which was tried twice: left out, and said so. */
+/* Did the rehearsal run out of memory twice? Then the layout is counted as lost. */
 static bool is_lost(RhFunnel *f, const GError *error, double bound_s)
 {
     if (!g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
@@ -126,8 +129,8 @@ static RhRun *rehearse_whole(RhFunnel *f, const RhLayout *l, GError **error)
     return run;
 }
 
-/* Is it known that the layout was rehearsed in vain? One that was left too early is rehearsed to its end: what was
- * in vain when the batch began need not be any more. */
+/* Was the layout's rehearsal cut off for good? If its cut-off has become too low since the batch
+ * began, the layout is rehearsed to its end instead. */
 static bool in_vain(RhFunnel *f, const RhLayout *l, RhRun **run, GError **error)
 {
     if (!*run || !(*run)->left)
@@ -139,7 +142,8 @@ static bool in_vain(RhFunnel *f, const RhLayout *l, RhRun **run, GError **error)
     return false;
 }
 
-/* No more is rehearsed. What the machine refuses it refuses to every layout. */
+/* Records the error that ends the search. What the machine refuses is refused to every layout, so
+ * the layout is not named then. */
 static void fail(RhFunnel *f, const RhLayout *l, const GError *error)
 {
     g_autofree char *text = rh_layout_format(l);
@@ -150,7 +154,7 @@ static void fail(RhFunnel *f, const RhLayout *l, const GError *error)
         g_prefix_error(&f->failed, "%s: ", text);
 }
 
-/* Takes what came of a layer into the entries. */
+/* Adds the result of a batch item to the entries. */
 static void account_item(RhFunnel *f, const RhBatchItem *item, RhRun **run, GError **error)
 {
     RhLayout l = rh_funnel_layout(f, item->layout);
@@ -175,7 +179,8 @@ static void account_item(RhFunnel *f, const RhBatchItem *item, RhRun **run, GErr
     rh_funnel_keep(f, r);
 }
 
-/* The step by its parts. One that is below its bound was too short to repeat itself: it is rehearsed whole. */
+/* Returns the run extrapolated from its two parts. If it is below its bound, the parts were too
+ * short to repeat themselves, and the layout is rehearsed whole. */
 static RhRun *tell(RhFunnel *f, RhBatchItem *item, RhRun *const parts[2], GError **error)
 {
     RhRun *run = rh_steady_state_run(parts[0], parts[1], item->parts);
@@ -195,7 +200,7 @@ static void report_item(int32_t done, void *user)
                      f->plan->rehearsed_count + f->batch->len + (int64_t)f->race->heap->len);
 }
 
-/* All that is rehearsed of a batch. */
+/* Rehearsals of a batch, with their results. */
 typedef struct {
     guint count;
     RhRehearsalNote *notes;

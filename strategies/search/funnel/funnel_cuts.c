@@ -1,5 +1,5 @@
-/* Every cut of the space and its lower bound, which a few processes find out: of cuts with one shard one after another,
- * since what its layers take is most of the work. */
+/* Cuts of the space and their lower bounds, computed by several processes. Cuts with the same shard
+ * are bounded one after another, since the cost of its layers is most of the work. */
 #include <math.h>
 #include <string.h>
 
@@ -10,12 +10,13 @@
 #include "strategies/search/funnel/similarity.h"
 #include "strategies/train/open_knobs.h"
 
-/* Fewer are not worth a process. */
+/* Least number of cuts for one process. */
 #define CUTS_A_PROCESS 512
 
-/* Cuts whose kernels alone take so many times the least bound so far are not bounded further until they are the best left,
- * which few ever are: collectives take most of the time to find. Nor are those that are worth nothing by their kernels. One cut of so many is bounded first, so that something is
- * known. Answers depend on neither number; they were chosen by the time that DeepSeek-V3 on 2,048 GPUs took. */
+/* CUTS_NEAR: factor over the least bound so far beyond which a cut is bounded by its kernels alone
+ * until it is the best left, because collectives take most of the time. SAMPLE: one cut of so many
+ * is bounded first, to get a least bound. Results depend on neither; chosen by the time that
+ * DeepSeek-V3 on 2,048 GPUs took. */
 #define CUTS_NEAR 1.5
 #define SAMPLE    256
 

@@ -1,5 +1,5 @@
-/* What stands beside the ranked rows: the best of every other way to cut the model, and how many layouts a row
- * stands for. */
+/* Results beside the ranked rows: the best layout of every other way to cut the model, and the
+ * number of variants of each row. */
 #include <math.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "strategies/search/funnel/similarity.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
-#define FAMILY_BATCH 2    /* one entry is looked for */
-#define FAR_FRAC     0.25 /* nobody would run what takes so much longer than the best */
+#define FAMILY_BATCH 2    /* candidates in a batch; one entry is searched */
+#define FAR_FRAC     0.25 /* step times farther behind the best are not searched */
 
 static bool has_entry(const GPtrArray *entries, const char *family)
 {
@@ -21,7 +21,7 @@ static bool has_entry(const GPtrArray *entries, const char *family)
     return false;
 }
 
-/* The rehearsal of the family that missed the entries, which is no longer among these; NULL: none was. */
+/* Takes the family's best rehearsal that is no entry; NULL if there is none. */
 static RhRehearsal *take_behind(RhFunnel *f, const char *family)
 {
     for (guint i = 0; i < f->behind->len; i++) {
@@ -59,7 +59,8 @@ static void add_other(RhFunnel *f, GArray *all, const char *family, RhCandidate 
         rh_candidate_heap_push(heap_of(all, family), c);
 }
 
-/* What the main race left, and what it rehearsed in vain. What a cut may become depends on its shares. */
+/* Returns the families without an entry (Others), with the candidates that the main race left. A
+ * cut is listed in each family that it can belong to. */
 static GArray *others_of(RhFunnel *f)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(Others));
@@ -82,7 +83,7 @@ static GArray *others_of(RhFunnel *f)
     return all;
 }
 
-/* Adds the best of the family, its place by the objective. */
+/* Adds the best of a family to the plan, sorted by the objective. */
 static void add_family(RhFunnel *f, RhRehearsal *r)
 {
     GPtrArray *families = f->plan->families;
@@ -92,7 +93,7 @@ static void add_family(RhFunnel *f, RhRehearsal *r)
     g_ptr_array_insert(families, (gint)at, r);
 }
 
-/* The better of two, either of which may be NULL; the other is freed. */
+/* Returns the better of two rehearsals, of which either may be NULL, and frees the other. */
 static RhRehearsal *better_of(const RhFunnel *f, RhRehearsal *found, RhRehearsal *behind)
 {
     bool keeps =
@@ -101,8 +102,8 @@ static RhRehearsal *better_of(const RhFunnel *f, RhRehearsal *found, RhRehearsal
     return keeps ? behind : found;
 }
 
-/* Nothing of the family can be quicker: neither what is left of it nor what was left out, nor what gave way to `best`,
- * the quickest rehearsed (NULL: none). */
+/* Adds a lower bound of the family's step: the least of its remaining candidates, of the layouts
+ * left out, and of those that gave way to `best`, the quickest rehearsed one (NULL: none). */
 static void add_bound(RhFunnel *f, const Others *others, const RhCandidateQueue *race,
                       const RhRehearsal *best)
 {
@@ -118,14 +119,15 @@ static void add_bound(RhFunnel *f, const Others *others, const RhCandidateQueue 
         g_array_append_val(f->plan->family_bounds, bound);
 }
 
-/* The best of a family that is better than the last row has its place; what it displaces goes behind. */
+/* Is the best of a family better than the last row? Then it becomes a row. */
 static bool takes_row(const RhFunnel *f, const RhRehearsal *r)
 {
     const GPtrArray *rows = f->main.entries;
     return rh_funnel_objective(f, r) < rh_funnel_objective(f, rows->pdata[rows->len - 1]);
 }
 
-/* Rehearses nothing that is sure to be further behind than FAR_FRAC. */
+/* Searches for the best of a family; layouts that are further behind than FAR_FRAC are not
+ * rehearsed. */
 static void search_family(RhFunnel *f, const Others *others)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
@@ -161,7 +163,8 @@ static void search_family(RhFunnel *f, const Others *others)
     f->race = &f->main;
 }
 
-/* Each but those that were searched before; false: there is none. */
+/* Searches every family without an entry that was not searched before; returns false if there is
+ * none. */
 static bool search_others(RhFunnel *f, GPtrArray *searched)
 {
     g_autoptr(GArray) others = others_of(f);
@@ -177,8 +180,8 @@ static bool search_others(RhFunnel *f, GPtrArray *searched)
     return any;
 }
 
-/* Of each entry, in one walk over the space, by closed forms: segment bounds of layouts that nobody prints may
- * take as long as all the search. */
+/* Counts the variants of each entry in one walk over the space, and compares them by closed forms:
+ * segment bounds of layouts that are not printed may take as long as the whole search. */
 static void count_variants(RhFunnel *f)
 {
     const GPtrArray *entries = f->main.entries;

@@ -1,8 +1,10 @@
-/* What is still open of a candidate is chosen when it is the best left: of a cut its chunks, then what is shared out
- * and what of its activations is recomputed (space.h). So nothing is listed of cuts that a bound rules out.
+/* Setting the open knobs of candidates, best bound first: first the chunks of a cut, then the
+ * degrees of sharing and the recomputation (space.h). So layouts of a cut that its bound rules out
+ * are never listed.
  *
- * To recompute more never saves time. Where a layout fits, the same with more recomputed is therefore left out: of the
- * sets of modules the smallest that fit remain, and whole layers, as few as fit. */
+ * More recomputation never saves time. Where a layout fits, the same layout with more recomputation
+ * is therefore left out: the smallest sets of modules that fit remain, and the fewest whole layers
+ * that fit. */
 #include <math.h>
 #include <string.h>
 
@@ -13,20 +15,20 @@
 
 typedef struct {
     RhFunnel *f;
-    double key;         /* of what is opened: no bound of what comes of it is below */
-    const char *family; /* of interest alone; NULL: all are */
+    double key;         /* of the candidate; a lower bound of all layouts that come of it */
+    const char *family; /* the only family listed; NULL: all */
     RhRecomputeQuestion question;
 } Opening;
 
-/* The number of orders that make a difference, of those that may be tried the first ones. */
+/* Returns how many orders of ranks are tried: only the first where they do not differ. */
 static guint orders_count(const RhFunnel *f, const RhLayout *l)
 {
     guint count = rh_space_orders(f->layouts)->len;
     return rh_train_orders_differ(f->c, l) ? count : MIN(count, 1);
 }
 
-/* A bound of the layout while memory is not asked, or if as little is recomputed as memory asks for: the least over the
- * orders of ranks, one of which it will have. */
+/* Returns a lower bound of the open layout: the least over its orders of ranks, without
+ * recomputation or, `with_memory`, with as little as memory requires. */
 static double slots_s(const Opening *o, const RhLayout *open, bool with_memory)
 {
     RhLayout l = *open;
@@ -61,15 +63,15 @@ static void push_open(RhFunnel *f, const RhLayout *l, double key, RhKeyKind kind
 
 /* --- what is recomputed --- */
 
-/* Of one layout whose recomputation is open. */
+/* Choices of recomputation for one layout. */
 typedef struct {
     const Opening *o;
     RhLayout layout; /* without recomputation */
     GArray *fit;     /* RhRecompute: sets that keep within what is ranked, all layers of each */
-    bool layers_fit; /* so do whole layers, but not all of them */
+    bool layers_fit; /* some, but not all, recomputed layers fit */
 } Choosing;
 
-/* Is one of the sets a part of this one, or this one? */
+/* Is one of the sets a subset of this one, or equal to it? */
 static bool contains_any(const GArray *sets, RhRecompute recompute)
 {
     for (guint i = 0; i < sets->len; i++) {
@@ -82,7 +84,7 @@ static bool contains_any(const GArray *sets, RhRecompute recompute)
     return false;
 }
 
-/* Into the race of what keeps within the room, or of what only fits. */
+/* Adds a layout that fits to the candidates within the memory budget, or to those over it. */
 static void enter(const Opening *o, const RhLayout *l, double peak_bytes)
 {
     RhFunnel *f = o->f;
@@ -97,8 +99,9 @@ static void enter(const Opening *o, const RhLayout *l, double peak_bytes)
                                          rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
 }
 
-/* In every order of ranks that makes a difference. The memory of the fullest GPU, INFINITY where that is far too much; NAN: it is not legal.
- * What neither fits nor nearly does is forgotten. */
+/* Adds the layout in every order of ranks that makes a difference. Returns the peak of its fullest
+ * GPU: INFINITY if it is far too large, NAN if no order is legal. Layouts that do not nearly fit
+ * are dropped. */
 static double add_layout(const Opening *o, const RhLayout *chosen)
 {
     RhFunnel *f = o->f;
@@ -122,8 +125,8 @@ static double add_layout(const Opening *o, const RhLayout *chosen)
     return peak_bytes;
 }
 
-/* As few layers as fit, of each chunk; as many of every chunk where the framework knows one number; all where it knows
- * none. */
+/* Adds the layout with the fewest recomputed layers of each chunk that fit; with the same number in
+ * every chunk if the framework has one number; with all layers if it has none. */
 static void add_layers(const Opening *o, const RhLayout *chosen)
 {
     RhFunnel *f = o->f;
@@ -141,7 +144,8 @@ static void add_layers(const Opening *o, const RhLayout *chosen)
     add_layout(o, &l);
 }
 
-/* Do all layers fit, of which fewer may do? Then fewer are looked for once nothing else is better. */
+/* Does the layout fit with all layers recomputed? Then the search for fewer layers is deferred
+ * until its bound is the best left. */
 static bool defer_layers(const Opening *o, const RhLayout *chosen)
 {
     RhFunnel *f = o->f;
@@ -177,8 +181,8 @@ static void choose(Choosing *choosing, RhRecomputeChoice choice)
         g_array_append_val(choosing->fit, choice.recompute);
 }
 
-/* Finds, of what takes the place of recomputation (RhKnob.instead), from this step on the gentlest that keeps within so many
- * bytes; the step behind it, 0: none does. */
+/* Finds the first step of the knob that replaces recomputation (RhKnob.instead), from `step` on,
+ * that fits into `most_bytes`. Returns the step after it; 0 if none fits. */
 static int32_t find_instead(const Opening *o, const RhLayout *shares, double most_bytes,
                             int32_t step, RhLayout *out)
 {
@@ -196,7 +200,8 @@ static int32_t find_instead(const Opening *o, const RhLayout *shares, double mos
     return 0;
 }
 
-/* The gentlest where nothing less fits, or all of them. */
+/* Adds layouts whose recomputation is replaced: the first that fits if nothing else does, or all of
+ * them in a search of everything. */
 static void add_instead(const Opening *o, const RhLayout *shares, const GArray *fit)
 {
     const RhFunnel *f = o->f;
@@ -212,8 +217,8 @@ static void add_instead(const Opening *o, const RhLayout *shares, const GArray *
     }
 }
 
-/* Could anything fit, or nearly? Nothing does where neither all modules nor whole layers recomputed leave enough, nor
- * what takes their place. */
+/* Can any choice of recomputation fit, or nearly? Tries all modules, whole layers, and the knob
+ * that replaces recomputation. */
 static bool may_fit(const Opening *o, const RhLayout *shares)
 {
     const RhFunnel *f = o->f;
@@ -256,7 +261,7 @@ static bool choose_recompute(const RhLayout *shares, void *user)
     return !rh_funnel_out_of_time(f);
 }
 
-/* Of a cut: what its chunks may need. */
+/* Returns the memory question of a cut's chunks. */
 static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
 {
     return (RhRecomputeQuestion){rh_space_recompute_modules(f->layouts, cut),
@@ -266,7 +271,8 @@ static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
 
 /* --- cuts --- */
 
-/* As many are opened at once as were before, so that few are opened in vain. */
+/* Number of cuts that are opened at once: each time twice as many as before, so that few are opened
+ * in vain. */
 #define CUTS_LEAST 32
 #define CUTS_MOST  1024
 
@@ -276,9 +282,9 @@ typedef struct {
     GArray *keys; /* double, of each */
 } Cuts;
 
-/* Chunks whose slots alone take so many times the least bound so far are not asked what memory they need until they are the
- * best left, which few ever are: that takes ten times as long to find. Answers do not depend on the number, which was
- * chosen by the time that 70B on 64 GPUs took. */
+/* Factor over the least bound so far up to which the memory of chunks is bounded at once, which
+ * takes ten times as long; others wait until their bound is the best left. Results do not depend on
+ * it; chosen by the time that 70B on 64 GPUs took. */
 #define CHUNKS_NEAR 1.15
 
 static bool push_chunks(const RhLayout *chunks, void *user)
@@ -314,7 +320,7 @@ static void add_cut(Cuts *cuts, const RhCandidate *c)
     g_array_append_val(cuts->keys, c->key);
 }
 
-/* With the bound of all its work it goes back. */
+/* Puts a cut back with the bound of all its work. */
 static void bound_cut(RhFunnel *f, RhCandidate c)
 {
     RhLayout l = rh_funnel_layout(f, c.layout);
@@ -324,11 +330,11 @@ static void bound_cut(RhFunnel *f, RhCandidate c)
     rh_candidate_heap_push(f->race->heap, c);
 }
 
-/* Cuts so far behind the one that is opened, or behind the best chunks so far, are left for later: by then a step may be
- * known that none of theirs betters. */
+/* Share behind the opened cut, or behind the best chunks so far, up to which further cuts are
+ * opened with it. For others a step may be known later that they cannot better. */
 #define CUTS_AHEAD_FRAC 0.05
 
-/* The cuts that come next, as long as nothing known is better. */
+/* Collects the next cuts while nothing known is better. */
 static void gather_cuts(Cuts *cuts, double key, guint most)
 {
     RhFunnel *f = cuts->f;
@@ -350,8 +356,8 @@ static void gather_cuts(Cuts *cuts, double key, guint most)
         rh_candidate_heap_push(heap, g_array_index(others, RhCandidate, i));
 }
 
-/* Cuts with one shard one after another, whose tables they share. All by this process: others would make the tables of each
- * wave anew, which takes longer than all the rest. */
+/* Opens the cut and those that come next, grouped by shard, whose tables they share. All in this
+ * process: others would have to make the tables again, which takes longer. */
 static void open_cuts(RhFunnel *f, const RhCandidate *first)
 {
     g_autoptr(GArray) layouts = g_array_new(FALSE, FALSE, sizeof(RhLayout));
@@ -387,11 +393,11 @@ static void open_chunks(RhFunnel *f, const RhCandidate *c, const char *family)
     }
 }
 
-/* Candidates so far behind the one that is opened are opened with it. Answers do not depend on the number, which was chosen
- * by the time that Mixtral-8x22B on 1,536 GPUs took. */
+/* Share behind the opened candidate up to which further candidates are opened with it. Results do
+ * not depend on it; chosen by the time that Mixtral-8x22B on 1,536 GPUs took. */
 #define CHUNKS_AHEAD_FRAC 0.01
 
-/* Takes the candidates that come next and are opened in the same way, as long as nothing known is better. */
+/* Collects the next candidates of the same kind while nothing known is better. */
 static GArray *gather_chunks(RhFunnel *f, const RhCandidate *first)
 {
     GArray *heap = f->race->heap, *next = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
@@ -408,7 +414,7 @@ static GArray *gather_chunks(RhFunnel *f, const RhCandidate *first)
     return next;
 }
 
-/* Those with one shard one after another, whose tables they share. */
+/* Opens the candidate and those that come next, grouped by shard, whose tables they share. */
 static void open_many(RhFunnel *f, const RhCandidate *first, const char *family)
 {
     g_autoptr(GArray) next = gather_chunks(f, first);

@@ -1,4 +1,4 @@
-/* The best entry as it is printed: every byte a SimGrid flow. */
+/* Simulation of the best entry as it is printed: every byte is a SimGrid flow. */
 #include <math.h>
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/search/rehearsals/step_stability.h"
 
-/* Returns the new one. */
+/* Replaces entry `i` by the results of the run; returns the new entry. */
 static RhRehearsal *replace_entry(RhFunnel *f, guint i, const RhRun *run)
 {
     RhRehearsal *old = f->race->entries->pdata[i], *r = rh_run_metrics_new(f->c, &old->layout);
@@ -20,7 +20,7 @@ static RhRehearsal *replace_entry(RhFunnel *f, guint i, const RhRun *run)
     return r;
 }
 
-/* What was told of the best by fewer micro-batches stands to the test of the whole step. */
+/* Compares the extrapolated step of the best entry with the whole step. */
 static void judge_told(RhFunnel *f, double whole_s, double told_s)
 {
     double apart_frac = fabs(whole_s / told_s - 1);
@@ -28,8 +28,9 @@ static void judge_told(RhFunnel *f, double whole_s, double told_s)
     f->plan->steady_disagrees |= apart_frac > RH_STEADY_APART_FRAC;
 }
 
-/* A step that is so far apart from what the search went by is sensitive, as the same step shows when it
- * is nudged, or one of the two is wrong: a bug. */
+/* Compares the simulated step with the one found by the search. If they differ, the step must be
+ * sensitive, that is, move as far when it is nudged; otherwise the difference is an error of the
+ * program. */
 static void judge_apart(RhFunnel *f, const RhRehearsalNote *note, double performed_s,
                         double found_s)
 {
@@ -109,7 +110,7 @@ static void forget_performance(RhPerformance *p)
     *p = (RhPerformance){0};
 }
 
-/* The entry that was performed; -1: it is none any more. */
+/* Returns the index of the entry that was simulated; -1 if it is no entry any more. */
 static int32_t performed_entry(const RhFunnel *f)
 {
     const GPtrArray *entries = f->race->entries;
@@ -120,7 +121,7 @@ static int32_t performed_entry(const RhFunnel *f)
     return -1;
 }
 
-/* Takes what the performance found; the entry that it was of, NULL where there is none: it stays as it was. */
+/* Replaces the simulated entry by its results; returns it, NULL if it is no entry any more. */
 static RhRehearsal *take_performance(RhFunnel *f)
 {
     RhPerformance *p = &f->performance;

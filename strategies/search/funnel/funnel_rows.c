@@ -1,10 +1,10 @@
-/* Rows behind the first. What is proved is that nothing left betters the first row by more than the gap; what stands
- * behind it are the best of their kinds among the next candidates by bound. */
+/* Rows after the first. The proof covers only the first row: no layout left betters it by more than
+ * the gap. The other rows are the best of their kinds among the next candidates by bound. */
 #include "strategies/search/funnel/funnel.h"
 
-/* Tasks that are rehearsed for them: about half a second of a processor. */
+/* Number of tasks rehearsed for further rows: about half a second of a processor. */
 #define TASKS_MOST 5e5
-/* Kinds that are farther behind, by their bounds, are no rows that anybody would choose. */
+/* Share of the first row's step beyond which a layout is not searched as a further row. */
 #define FAR_FRAC 0.05
 
 void rh_funnel_fill_rows(RhFunnel *f)

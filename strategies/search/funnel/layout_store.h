@@ -1,13 +1,14 @@
 #pragma once
-/* Layouts by the hundred thousand: of each its knobs, and the lists of layers of those few that have any
- * (RhLayout holds room for them in all). Private to this folder. */
+/* Store of hundreds of thousands of layouts. It keeps the knobs of each, and lists of layers only
+ * for the few that have any (RhLayout has room for all). Private to this folder. */
 #include "strategies/layout.h"
 
 typedef struct RhLayoutStore RhLayoutStore;
 RhLayoutStore *rh_layout_store_new(void);
 void rh_layout_store_free(RhLayoutStore *kept);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLayoutStore, rh_layout_store_free)
-/* Behind all others; `peak_bytes` is what its fullest stage needs, INFINITY where knobs of it are still open. */
+/* Appends a layout; `peak_bytes` is the peak of its fullest stage, INFINITY while some of its knobs
+ * are open. */
 void rh_layout_store_add(RhLayoutStore *kept, const RhLayout *layout, double peak_bytes);
 int32_t rh_layout_store_count(const RhLayoutStore *kept);
 RhLayout rh_layout_store_layout(const RhLayoutStore *kept, int32_t i);

@@ -19,7 +19,7 @@ typedef struct {
 /* Adds a layout to a GArray of RhExpectedValue, of whose kind the least worth counts; by itself
  * where `variants`. */
 void rh_expect_value(GArray *foreseen, const RhLayout *layout, double worth, bool variants);
-/* The K-th least worth; INFINITY while there are fewer. */
+/* Returns the K-th least worth; INFINITY if there are fewer. */
 double rh_expected_worth(const GArray *foreseen, int32_t k);
-/* The worth of the layout's kind; INFINITY where there is none. */
+/* Returns the worth of the layout's kind; INFINITY if there is none. */
 double rh_expected_kind_worth(const GArray *foreseen, const RhLayout *layout);

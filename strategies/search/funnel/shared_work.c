@@ -24,7 +24,7 @@ static GByteArray *find_part(const Sharing *s, int32_t part)
     return out;
 }
 
-/* The answers, behind what else was found out. */
+/* Computes one part; returns what the bounds learned and then the answers. */
 static GByteArray *perform_part(int32_t part, void *user, GError **error)
 {
     const Sharing *s = user;

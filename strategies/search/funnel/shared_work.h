@@ -3,8 +3,8 @@
  * Private to this folder. */
 #include "strategies/search/funnel/funnel.h"
 
-/* Answers do not depend on how many processes there are: of each part they are taken in the
- * order of the questions. */
+/* Questions that processes answer. Results do not depend on the number of processes: answers of
+ * each part are taken in the order of the questions. */
 typedef struct {
     int32_t count;         /* of questions */
     int32_t process_least; /* fewer are not worth a process */

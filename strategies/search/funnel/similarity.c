@@ -8,7 +8,7 @@
 
 #define MISSES_MAX 3
 
-/* Do they differ in their switches alone, not in the grid of ranks? */
+/* Are the grids of ranks equal, so that the layouts differ in switches alone? */
 static bool same_grid(const RhLayout *a, const RhLayout *b)
 {
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
@@ -17,7 +17,7 @@ static bool same_grid(const RhLayout *a, const RhLayout *b)
     return true;
 }
 
-/* Schedules without a title of their own are told apart by their chunks. */
+/* Compares all knobs but variants; schedules with the same title are equal. */
 bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
 {
     if (!same_grid(a, b)) /* most are not */
@@ -72,7 +72,8 @@ static void add(GPtrArray *misses, const RhLayout *layout, const RhTrainMemory *
     insert(misses, layout, memory, bound_s);
 }
 
-/* What is not below this is no near miss, or not among the quickest. */
+/* Returns the step time that a near miss must be below: the first row's, or the last near miss's if
+ * the list is full. */
 static double worth_s(const RhPlan *plan)
 {
     const GPtrArray *misses = plan->near_misses;

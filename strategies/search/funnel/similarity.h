@@ -3,18 +3,18 @@
 #include "strategies/search/funnel/layout_store.h"
 #include "strategies/search/plan.h"
 
-/* Two layouts are of one kind when nothing but rank order and the number of model chunks (with its
- * schedule) tells them apart. */
+/* Are two layouts of one kind, that is, do they differ in nothing but rank order and the number of
+ * model chunks (with its schedule)? */
 bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b);
 
 /* Are the layouts of one kind, ignoring which layers are recomputed? */
 bool rh_layout_same_but_recomputed(const RhLayout *a, const RhLayout *b);
 
-/* A layout is a near miss when it needs at most this much more than there is. */
+/* Share of the memory limit by which a near miss may exceed it. */
 #define RH_NEAR_FRAC 0.05
 
-/* The up to three quickest (by their bound) near misses that would beat the best entry, one of each
- * tp, pp and dp, into plan->near_misses. */
+/* Adds up to three near misses that would beat the best entry to plan->near_misses: the quickest by
+ * their bounds, one of each tp, pp and dp. */
 void rh_near_misses(const RhProblem *c, RhBoundCache *cache, const RhLayoutStore *space,
                     double most_bytes, RhPlan *plan);
 void rh_near_miss_free(void *miss);

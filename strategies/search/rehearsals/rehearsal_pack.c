@@ -1,4 +1,4 @@
-/* A rehearsal as bytes: what lies in it as it lies, then what it points to. */
+/* Rehearsals as bytes: the struct itself, then the data that it points to. */
 #include "base/serialize.h"
 #include "sim/run.h"
 #include "strategies/search/rehearsals/run_metrics.h"

@@ -10,8 +10,9 @@
 
 typedef struct RhRehearsalQueue RhRehearsalQueue;
 
-/* The processes are forked from one that is made here: do so while this one is small. What a case leads to must be
- * there already. The tables are borrowed; `jobs` processes, one of which is the caller until it waits. */
+/* Makes a queue. Its processes are forked from one that is made here, so call this while the caller
+ * is small and after what cases need was made. The tables are borrowed; there are `jobs` processes,
+ * one of which is the caller while it waits. */
 RhRehearsalQueue *rh_rehearsal_queue_new(const RhPlatform *platform, RhUncontendedTimes *alone,
                                          RhFoldedTable *folded, int32_t jobs);
 void rh_rehearsal_queue_free(RhRehearsalQueue *queue);
@@ -21,6 +22,7 @@ int32_t rh_rehearsal_queue_add(RhRehearsalQueue *queue, const RhProblem *c,
                                const RhRehearsalNote *note, const RhEngineOptions *options);
 /* Returns when all that were added have their answers. */
 void rh_rehearsal_queue_wait(RhRehearsalQueue *queue);
-/* The caller's, once; NULL and the error as of rh_rehearse_isolated. Behind a wait. */
+/* Takes the run of a rehearsal after a wait, once; the caller frees it. NULL with the error of
+ * rh_rehearse_isolated. */
 RhRun *rh_rehearsal_queue_take(RhRehearsalQueue *queue, int32_t number,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -15,7 +15,8 @@ double rh_straggler_factor(const RhProblem *c)
     return 1 + c->stack->straggler_frac.value * log2(fmax(1, nodes));
 }
 
-/* Was the format, or one of the same units, measured often enough for a usual MFU of any device? */
+/* Were steps in the format, or in one of the same units, measured often enough for a usual MFU of
+ * any device? */
 static bool is_measured(const RhRecord *record, const char *dtype)
 {
     const char *units = rh_intern(strcmp(dtype, "fp16") == 0 ? "bf16" : dtype);
@@ -25,8 +26,8 @@ static bool is_measured(const RhRecord *record, const char *dtype)
     return record->usual->len == 0;
 }
 
-/* Errors of kernels that nobody measured are not those that the bar's steps had: they add as
- * squares do. */
+/* Returns the share of kernel time at shapes outside of the measured ones. Its error is independent
+ * of the bar's steps: they add as squares. */
 static double extrapolated_frac(const RhProblem *c, const RhLayout *layout)
 {
     RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
@@ -82,7 +83,7 @@ RhRehearsal *rh_run_metrics_new(const RhProblem *c, const RhLayout *layout)
     return r;
 }
 
-/* No such units: it runs as bf16. */
+/* Returns the format that runs on the device: bf16 where it has no units for `dtype`. */
 static RhDtype runs_as(const RhDevice *device, RhDtype dtype)
 {
     return device->peak_flops_per_s[dtype].value > 0 ? dtype : RH_DTYPE_BF16;
@@ -104,7 +105,7 @@ static double mean_peak(const RhProblem *c, RhDtype dtype)
     return sum / c->job.gpus;
 }
 
-/* Of a GPU, in a step of `step_s`. */
+/* Returns the tokens per second and GPU at a step time of `step_s`. */
 static double tokens_per_s(const RhProblem *c, double step_s)
 {
     double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
@@ -130,7 +131,7 @@ double rh_mfu_frac(const RhProblem *c, double step_s)
     return mfu_of(c, step_s, c->job.recipe->linear);
 }
 
-/* `flops`: of the kernels that the mean rank runs. */
+/* Fills in throughput, MFU, HFU and cost; `flops` are those of the mean rank's kernels. */
 static void fill_rates(const RhProblem *c, RhRehearsal *r, double flops)
 {
     double peak = mean_peak(c, c->job.recipe->linear);
@@ -150,7 +151,7 @@ static void fill_energy(const RhProblem *c, RhRehearsal *r, RhPowerTimes times)
     r->node_w = rh_energy_node_w(c->platform, c->job.gpus, &r->energy, r->step_time_s);
 }
 
-/* What a step takes beyond `times`, for slow nodes, its devices wait. */
+/* Adds the allowance for slow nodes to the idle time of the devices. */
 static RhPowerTimes with_stragglers(const RhProblem *c, RhPowerTimes times, double step_s)
 {
     times.state_s[RH_POWER_IDLE] += step_s * (rh_straggler_factor(c) - 1);
@@ -196,7 +197,7 @@ void rh_run_metrics_run(const RhProblem *c, RhRehearsal *r, const RhRun *run)
     copy_links(r, run);
 }
 
-/* Kernels of the mean rank, from the stage programs that the program would be built from. */
+/* Sums the kernels of the mean rank from the stage programs that the program is built from. */
 static RhKernelSums mean_kernels(const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);

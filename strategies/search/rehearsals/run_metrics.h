@@ -4,7 +4,7 @@
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/block_cost.h"
 
-/* Everything but time: memory, capacity, layout. */
+/* Makes a rehearsal with all metrics that need no time: memory, capacity, error bar. */
 RhRehearsal *rh_run_metrics_new(const RhProblem *c, const RhLayout *layout);
 /* Sets the error bar and the odds of memory from the record of comparable measured runs. */
 void rh_run_metrics_record(const RhProblem *c, RhRehearsal *r);
@@ -15,23 +15,27 @@ void rh_run_metrics_bound(const RhProblem *c, RhRehearsal *r, double step_s);
 /* Returns the times for the power of the mean GPU in a step as long as the bound, slow nodes
  * included. */
 RhPowerTimes rh_run_metrics_bound_times(const RhProblem *c, const RhLayout *layout, double step_s);
-/* Kernels of the mean rank; of several devices, each on that which is quickest at it. */
+/* Returns the kernel time of the mean rank; with several devices, each kernel runs on the
+ * quickest. */
 double rh_run_metrics_kernels_s(const RhProblem *c, const RhLayout *layout);
-/* Kernels of one kind of which the device's constants were fitted to no such shape. */
+/* Kernels of one kind whose shapes are outside of those that the device's constants were fitted
+ * to. */
 typedef struct {
     double share_frac; /* of the mean rank's kernel times */
     RhKernel largest;  /* of the one that takes longest */
     RhCalibratedRange shapes;
 } RhExtrapolated;
-/* A share that is worth a word: below it, times that are off by 20 %, as one in ten of the
- * measured shapes themselves are (docs/theory/calibration.md), move the step by less than the
- * narrowest error bars are wide (5 %). From it on they widen the bar of the step. */
+/* Share of extrapolated kernel time from which on it is reported and widens the step's error
+ * bar. Below it, times that are off by 20 %, as one in ten of the measured shapes themselves are
+ * (docs/theory/calibration.md), move the step by less than the narrowest error bars are wide (5
+ * %). */
 #define RH_EXTRAPOLATED_TOLD_FRAC 0.25
-/* Assumed relative error of a kernel outside of the measured shapes; one in ten of these errs by as
- * much. */
+/* Relative error of a kernel outside of the measured shapes, assumed; one in ten of the measured
+ * errs by as much. */
 #define RH_EXTRAPOLATED_ERROR_FRAC 0.2
-/* By kind; a share of 0 where there are none, or the device's shapes are not known. */
+/* Computes the extrapolated kernels of each kind; the share is 0 if there are none or the device's
+ * shapes are unknown. */
 void rh_run_metrics_extrapolated(const RhProblem *c, const RhLayout *layout,
                                  RhExtrapolated out[RH_CALIBRATED_RANGE_LAST]);
-/* Slow nodes: the step is longer by this factor, the same for every layout of a job. */
+/* Returns the factor by which slow nodes lengthen a step, the same for every layout of a job. */
 double rh_straggler_factor(const RhProblem *c);

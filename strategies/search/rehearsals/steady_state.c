@@ -4,7 +4,7 @@
 
 #include "strategies/train/schedules/schedule.h"
 
-/* The step must have so many times the micro-batches of both parts. */
+/* Least ratio of the step's micro-batches to those of both parts. */
 #define PARTS_LEAST 2
 
 RhProgram *rh_rehearsal_build(const void *note, void *user, GError **error)
@@ -26,7 +26,7 @@ bool rh_steady_state_parts(const RhProblem *c, const RhLayout *l, RhSteadyStateP
     return whole >= PARTS_LEAST * (out->first + out->second);
 }
 
-/* `second` and, for each micro-batch that is still missing, its share of what the second run has more. */
+/* Extrapolates a value linearly from both parts to the whole step. */
 static double beyond(double first, double second, RhSteadyStateParts parts)
 {
     double rounds = (double)(parts.whole - parts.second) / (double)(parts.second - parts.first);
@@ -57,7 +57,8 @@ static const RhLinkUse *link_named(const RhRun *run, const char *name)
     return NULL;
 }
 
-/* One that the first run does not list among its busiest moves in each round what it moved in the second run's. */
+/* Extrapolates the use of a link. If the first run does not list it among its busiest links, its
+ * use per round is taken from the second run. */
 static RhLinkUse extended_link(const RhRun *first, const RhRun *second, const RhLinkUse *use,
                                double step_s, RhSteadyStateParts parts)
 {

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Above what flows are rounded by (6e-11), below what anybody would see. */
+/* Relative change of kernel times: larger than the rounding of flows (6e-11), too small to
+ * notice. */
 #define NUDGE_FRAC   1e-10
 #define NUDGES_COUNT 6
 

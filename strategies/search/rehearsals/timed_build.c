@@ -7,7 +7,7 @@
 typedef struct {
     const RhProblem *c;
     const RhLayout *layout;
-    double *built_s; /* how long it took; shared with the child */
+    double *built_s; /* time of building; shared with the child */
 } Build;
 
 static RhProgram *build(int32_t index, void *user, GError **error)
@@ -20,7 +20,7 @@ static RhProgram *build(int32_t index, void *user, GError **error)
     return p;
 }
 
-/* The run of a child that built for itself, and in *built_s how long that took. */
+/* Runs a child that builds the program itself; *built_s gets the time of building. */
 static RhRun *rehearse(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
                        double *built_s, GError **error)
 {
