@@ -116,6 +116,7 @@ static const RhFactRow rows[] = {
     D("device.gemm.overlap", "gemm.overlap", NEEDED, FRAC, parts, curves.gemm_overlap_frac),
     D("device.gemm.wave_tail", "gemm.wave_tail", NEEDED, FRAC, parts, curves.gemm_wave_tail_frac),
     D("device.gemm.k_split", "gemm.k_split", NEEDED, COUNT, splits, curves.gemm_k_split),
+    D("device.gemm.few_rows", "gemm.few_rows", OPTIONAL, FRAC, shares, curves.gemm_few_rows_frac),
     D("device.gemm.gradient", "gemm.gradient", OPTIONAL, FRAC, shares, curves.gemm_gradient_frac),
     D("device.attention", "attention.peak", NEEDED, FRAC, reached, curves.attention_peak_frac),
     D("device.attention.backward", "attention.backward", NEEDED, FRAC, backwards,

@@ -23,6 +23,9 @@ static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
     if (tiles != NULL)
         c->tiles_count = 0;
     const RhJsonNode *node = tiles == NULL ? NULL : rh_json_first(tiles);
+    /* tiles that were fitted to the device's own table cover few rows, too */
+    if (node != NULL && !rh_json_has(gemm, "few_rows"))
+        c->gemm_few_rows_frac = (RhFact){0};
     for (; node != NULL; node = rh_json_next(node)) {
         RhGemmTile *t = &c->tiles[c->tiles_count++];
         t->m = (int32_t)rh_json_int(doc, node, "m", 16, 1024);

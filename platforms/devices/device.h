@@ -58,6 +58,9 @@ typedef struct {
     RhFact gemm_wave_tail_frac;
     /* rate of weight gradients of narrow activations over that of other products; 0: equal */
     RhFact gemm_gradient_frac;
+    /* of HBM peak, for GEMMs of fewer rows than the smallest tile, which then are not padded to a
+     * tile; 0: they are costed as all others */
+    RhFact gemm_few_rows_frac;
     RhFact gemm_k_split; /* a grid smaller than the device is split along k, down to this k */
     RhFact attention_peak_frac;     /* of dense bf16 peak, forward, long sequences, head size 128 */
     RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
@@ -82,6 +85,8 @@ typedef struct {
     double attention_s_per_flop[RH_DTYPE_LAST],
         attention_backward_s_per_flop[RH_DTYPE_LAST]; /* whole device, head size 128 */
     double sms, sms_inverse, wave_tail, k_half, k_split_inverse, gradient_roofs;
+    int64_t few_rows_below;        /* GEMMs of fewer rows have */
+    double few_rows_roofs;         /* so many times the memory time of others; 0: as others */
     bool corrected[RH_DTYPE_LAST]; /* whether GEMMs in this format have a correction */
     double peak_s_per_flop[RH_DTYPE_LAST], hbm_s_per_byte; /* data sheet with power limit */
 } RhDeviceRates;

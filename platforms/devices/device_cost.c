@@ -6,7 +6,8 @@
  *            waves   = x + wave_tail * (ceil(x) - x) when x > 1, else 1,
  *            k'      = k / max(1, min(1/x, k/k_split)) when x < 1, else k; all of it times the
  *            correction, where the device has one; compute over gemm_gradient for gradients of
- *            weights out of narrow activations
+ *            weights out of narrow activations; with gemm_few_rows products of fewer rows than a
+ *            tile compute no whole tile, and take max(compute, bytes / (few_rows B))
  * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
  *            tiles; or its bytes
  * SCAN       flops at attention's rate, of long sequences, or its bytes; over scan_frac, but for
@@ -42,12 +43,24 @@ static inline double ceil_positive(double x)
     return whole < x ? whole + 1 : whole;
 }
 
+/* Smallest side of a matrix instruction (mma.sync m16n8k16 of the PTX ISA, with operands exchanged;
+ * wgmma has n from 8 on, too): a product of few rows is padded to a multiple of it. */
+#define INSTRUCTION_ROWS 8
+
+/* Fraction of a tile's rows that a product of few rows computes. */
+static inline double few_rows_share(const RhGemmTile *tile, int64_t rows)
+{
+    int64_t padded = (rows + INSTRUCTION_ROWS - 1) / INSTRUCTION_ROWS * INSTRUCTION_ROWS;
+    return (double)MIN(padded, tile->m) / tile->m;
+}
+
 static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
 {
     const RhDeviceRates *r = &d->rates;
     const double *s_per_k = r->tile_s_per_k[k->dtype];
     double depth = (double)k->k, batch = (double)MAX(k->batch, 1);
     double splits_most = depth * r->k_split_inverse, tail = r->wave_tail, half = r->k_half;
+    bool few = k->m < r->few_rows_below;
     p->compute_s = DBL_MAX;
     for (int i = 0; i < d->curves.tiles_count; i++) {
         double tiles = batch * ceil_shift(k->m, r->shift_m[i]) * ceil_shift(k->n, r->shift_n[i]);
@@ -57,6 +70,8 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
         else if (splits_most > 1 && tiles > 0)
             steps = depth / MIN(1 / x, splits_most);
         double s = waves * s_per_k[i] * (steps + half);
+        if (few)
+            s *= few_rows_share(&d->curves.tiles[i], k->m);
         if (s < p->compute_s) {
             p->compute_s = s;
             p->tile = i;
@@ -67,7 +82,9 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
         p->compute_s *= r->gradient_roofs;
     p->memory_s = k->bytes * r->gemm_s_per_byte;
     p->launch_s = d->curves.gemm_launch_s.value;
-    p->overlap_frac = d->curves.gemm_overlap_frac.value;
+    p->overlap_frac = few ? 0 : d->curves.gemm_overlap_frac.value;
+    if (few)
+        p->memory_s *= r->few_rows_roofs;
     if (r->corrected[k->dtype] && k->batch <= 1)
         p->correction = rh_gemm_correction_factor(&d->correction, k->m, k->n, k->k);
 }
@@ -324,6 +341,11 @@ void rh_device_refresh(RhDevice *d)
     r->k_half = c->gemm_k_half.value;
     r->k_split_inverse = 1.0 / c->gemm_k_split.value;
     r->gradient_roofs = c->gemm_gradient_frac.value > 0 ? 1 / c->gemm_gradient_frac.value : 1;
+    double few = c->gemm_few_rows_frac.value;
+    r->few_rows_below = few > 0 ? INT64_MAX : 0;
+    for (int i = 0; i < c->tiles_count; i++)
+        r->few_rows_below = MIN(r->few_rows_below, c->tiles[i].m);
+    r->few_rows_roofs = few > 0 ? c->gemm_memory_frac.value / few : 0;
     r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
     r->stream_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->memory_peak_frac.value);
     refresh_attention(d, clock);

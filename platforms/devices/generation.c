@@ -5,22 +5,37 @@
 #include "base/intern.h"
 #include "platforms/facts.h"
 
+/* Median over the matrices of 16 M elements and more, with 1 to 32 rows. */
+#define FEW_ROWS_OF(system)                                                                        \
+    "aiconfigurator 095f58a51, gemm bfloat16 of " system                                           \
+    ", m of 1 to 32, three engines: bytes over time less the launch"
+#define FEW_ROWS_UNKNOWN                                                                           \
+    0.8, "round value among those of five generations with tables, 0.71 to 0.83"
+
 /* Generations. One without measured tables of its own uses the reference whose matrix units are
  * driven in the same way: by a warp's instruction (mma.sync, mfma), or by a group of warps that the
  * hardware feeds (wgmma, tcgen05). */
 const RhGeneration rh_generations[] = {
-    {"pascal", "a100-sxm-80", "dgx-1", "vector units alone; no table of its own"},
-    {"volta", "a100-sxm-80", "dgx-1", "a warp's instruction, as Ampere; no table of its own"},
-    {"turing", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
-    {"ampere", "a100-sxm-80", "dgx-a100", "fitted to an A100's tables"},
-    {"ada", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
-    {"hopper", "h100-sxm", "dgx-h100", "fitted to an H100's tables"},
-    {"blackwell", "b200-sxm", "dgx-b200", "fitted to a B200's tables"},
+    {"pascal", "a100-sxm-80", "dgx-1", "vector units alone; no table of its own", FEW_ROWS_UNKNOWN},
+    {"volta", "a100-sxm-80", "dgx-1", "a warp's instruction, as Ampere; no table of its own",
+     FEW_ROWS_UNKNOWN},
+    {"turing", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own",
+     FEW_ROWS_UNKNOWN},
+    {"ampere", "a100-sxm-80", "dgx-a100", "fitted to an A100's tables", 0.71,
+     FEW_ROWS_OF("a100_sxm")},
+    {"ada", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own", 0.82,
+     FEW_ROWS_OF("l40s")},
+    {"hopper", "h100-sxm", "dgx-h100", "fitted to an H100's tables", 0.83, FEW_ROWS_OF("h100_sxm")},
+    {"blackwell", "b200-sxm", "dgx-b200", "fitted to a B200's tables", 0.74,
+     FEW_ROWS_OF("b200_sxm")},
     {"blackwell-rtx", "a100-sxm-80", "dgx-h100",
-     "a warp's instruction, as Ampere; no table of its own"},
-    {"cdna", "a100-sxm-80", "frontier", "a wave's instruction, as Ampere; no table of its own"},
-    {"systolic", "h100-sxm", "dgx-h100", "large arrays fed by hardware; no table of its own"},
-    {"cpu", "a100-sxm-80", "frontera", "no table of its own"},
+     "a warp's instruction, as Ampere; no table of its own", 0.82,
+     FEW_ROWS_OF("rtx_pro_6000_server")},
+    {"cdna", "a100-sxm-80", "frontier", "a wave's instruction, as Ampere; no table of its own",
+     FEW_ROWS_UNKNOWN},
+    {"systolic", "h100-sxm", "dgx-h100", "large arrays fed by hardware; no table of its own",
+     FEW_ROWS_UNKNOWN},
+    {"cpu", "a100-sxm-80", "frontera", "no table of its own", FEW_ROWS_UNKNOWN},
     {0}};
 
 const RhGeneration *rh_generation_by_name(const char *name)
@@ -53,6 +68,10 @@ void rh_generation_fill(const RhGeneration *generation, const RhDevice *referenc
     for (size_t i = 0; i < count; i++)
         if (rh_facts_of_generation(&rows[i]))
             adapt_fact(generation, (RhFact *)(void *)((char *)device + rows[i].offset));
+    device->curves.gemm_few_rows_frac = (RhFact){.value = generation->few_rows_frac,
+                                                 .tag = RH_TAG_ASSUMED,
+                                                 .source = rh_intern(generation->few_rows_source),
+                                                 .date = rh_intern("2026-11")};
     for (int32_t i = 0; i < device->curves.tiles_count; i++)
         adapt_fact(generation, &device->curves.tiles[i].rate_frac);
 }

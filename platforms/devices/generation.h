@@ -10,6 +10,8 @@ typedef struct {
     const char *reference; /* its reference device */
     const char *platform;  /* default node and network of its devices */
     const char *about;     /* reason for the choice of the device */
+    double few_rows_frac;  /* RhDeviceCurves.gemm_few_rows_frac of its devices without a table */
+    const char *few_rows_source;
 } RhGeneration;
 
 /* Ends with a row whose name is NULL. */

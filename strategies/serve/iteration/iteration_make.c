@@ -214,6 +214,18 @@ static bool check_once(const RhServing *s, const RhPool *pool, GError **error)
     return true;
 }
 
+/* The recipe as engines run it: on a device without units for bf16, products of 16 bits are made in
+ * fp16, those with narrower weights too (vLLM casts a model of bfloat16 to float16 there:
+ * vllm/config/model.py, from its pull request 1901 on). */
+static RhRecipe served_recipe(const RhServing *s)
+{
+    RhRecipe recipe = *s->recipe;
+    const RhFact *peaks = s->platform->device->peak_flops_per_s;
+    if (recipe.linear == RH_DTYPE_BF16 && peaks[RH_DTYPE_FP16].value > peaks[RH_DTYPE_BF16].value)
+        recipe.dtype = recipe.linear = RH_DTYPE_FP16;
+    return recipe;
+}
+
 static RhShard shard_of(const RhServing *s, const RhPool *pool)
 {
     const RhLayerKind *mixture = rh_model_experts_kind(s->model);
@@ -348,10 +360,11 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
     it->pool = *pool;
     it->makes_tokens = rh_model_makes_tokens(s->model);
     it->passes_s = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-    it->recipe = *s->recipe;
+    it->recipe = served_recipe(s);
     if (it->recipe.cast_bytes > 0) /* read, and written in one layout */
         it->recipe.cast_bytes = rh_dtype_bytes(it->recipe.dtype) + it->recipe.operand_bytes;
     it->shard = shard_of(s, pool);
+    it->shard.dtype = it->recipe.dtype;
     it->shard.recipe = &it->recipe;
     rh_device_use_surfaces(it->platform->device, surface_format(s->recipe));
     it->norms_bytes = norms_bytes(it);
