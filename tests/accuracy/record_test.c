@@ -1,4 +1,4 @@
-/* What came of predicted runs: bars, odds, and where they are of nothing. */
+/* The record of predicted runs: error bars, odds of memory, and cases without any. */
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -31,7 +31,8 @@ static void add_step(RhEvaluation *evaluation, const char *table, const char *mo
     row->measured_s = 1 + error_frac;
 }
 
-/* Of 8 groups of one step each with errors of 1 to 8 %, 80 % are within 7 %: 6.4 of 8. */
+/* The bar of 8 groups of one step each, with errors of 1 to 8 %, holds 80 % of them: 6.4 are within
+ * 7 %. */
 static void a_bar_holds_four_fifths_of_the_groups(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
@@ -91,7 +92,8 @@ static void of_what_is_like_nothing_there_is_no_bar(void)
     CU_ASSERT_PTR_NULL(rh_record_bar(three, &like));
 }
 
-/* Of a device that nobody measured: as far off as stacks together are on any generation. */
+/* The bar of an unmeasured device is as wide as the errors of all stacks together on any
+ * generation. */
 static void of_assumed_constants_the_bar_is_wider(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
@@ -169,7 +171,7 @@ static void odds_are_tried_where_the_run_was_not(void)
     CU_ASSERT_TRUE(models_apart.brier <= tables_apart.brier);
 }
 
-/* Of 10 groups with MFUs of 10 to 100 %, a tenth has 10 and nine tenths at most 90 %. */
+/* MFUs of 10 groups are 10 to 100 %: a tenth has 10 %, nine tenths have at most 90 %. */
 static void usual_mfus_are_of_steps_on_the_device(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
@@ -206,7 +208,7 @@ static void add_outcomes(RhEvaluation *evaluation, double share, int ran, int fa
         add_run(evaluation, share, i >= ran);
 }
 
-/* Where as many ran as ran out odds are even; from there on they fall, and never rise. */
+/* Odds are even where as many runs fitted as failed; from there on they fall and never rise. */
 static void odds_fall_without_a_step(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
@@ -301,7 +303,7 @@ static void each_side_has_its_own_spread(void)
     CU_ASSERT_DOUBLE_EQUAL(room[0], room[1], 0.01);
 }
 
-/* Of services: a row that was measured gives both times. */
+/* Adds a measured row of a service, which gives both times. */
 static void add_served(RhEvaluation *evaluation, const char *device, double ttft_frac,
                        double tpot_frac)
 {
@@ -315,7 +317,7 @@ static void add_served(RhEvaluation *evaluation, const char *device, double ttft
     }
 }
 
-/* Of 20 rows 16 are within. */
+/* A bar of 20 rows holds 16 of them. */
 static void services_have_bars_of_their_own(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("folder/t.csv");

@@ -201,7 +201,7 @@ static int kind_of(uint64_t number)
             return (int)i;
 }
 
-/* True when nothing was found. */
+/* Runs one case; returns true if nothing was found. */
 static bool run_case(uint64_t number, uint64_t seed, const char *binary, bool aloud)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);

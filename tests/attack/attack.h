@@ -29,9 +29,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, rh_attack_answer_clear)
 
 /* Runs `rehearse WORD...` in the case's folder and judges its end and its texts. */
 Answer rh_attack_run(Attack *a, const GPtrArray *words);
-/* The same of words in one text, parted by blanks. */
+/* Runs a command given as one text of words separated by blanks. */
 Answer rh_attack_run_line(Attack *a, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* Both, where only how it ends matters. */
+/* Runs a command of which only the exit matters. */
 void rh_attack_try(Attack *a, const GPtrArray *words);
 void rh_attack_try_line(Attack *a, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void rh_attack_found(Attack *a, const char *format, ...) G_GNUC_PRINTF(2, 3);

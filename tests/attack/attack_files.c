@@ -30,7 +30,7 @@ static const char *data_path(const char *folder, const char *name)
 
 /* --- edits --- */
 
-/* Where a run of digits begins, at or behind a place; -1: none. */
+/* Returns the place of the first run of digits at or after `from`; -1 if there is none. */
 static gssize number_at(const GString *text, size_t from)
 {
     size_t at = from + strcspn(text->str + from, "0123456789");

@@ -142,7 +142,8 @@ static void put_members(Attack *a, RhJson *doc, GString *out, const RhJsonNode *
     g_string_append_c(out, object ? '}' : ']');
 }
 
-/* Of the catalogue's files: texts without escapes, numbers, lists and objects. */
+/* Writes a document of the catalogue with its keys shuffled: texts without escapes, numbers, lists
+ * and objects. */
 static void put_shuffled(Attack *a, RhJson *doc, GString *out, const RhJsonNode *node)
 {
     RhJsonKind kind = rh_json_kind(node);

@@ -1,4 +1,4 @@
-/* What an arena gives: room that is zero, aligned, apart, and there until it is cleared. */
+/* Arenas: memory is zeroed, aligned, disjoint, and valid until the arena is cleared. */
 #include <stddef.h>
 #include <string.h>
 

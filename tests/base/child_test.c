@@ -89,7 +89,7 @@ static void a_program_and_its_own_end_in_time(void)
     CU_ASSERT_FALSE(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
-/* What `rehearse calibrate --run` is when somebody ends it. */
+/* Simulates `rehearse calibrate --run` being ended by a signal. */
 static void be_ended(int signal_number)
 {
     g_autofree char *told = rh_temp_file("rehearse-told-XXXXXX", NULL);

@@ -121,7 +121,7 @@ static bool write_anyhow(const char *path, const char *text, size_t length)
     return rh_file_write(path, text, length, NULL);
 }
 
-/* As where there are no files without names. */
+/* Writes as on file systems without unnamed files (O_TMPFILE). */
 static bool write_beside(const char *path, const char *text, size_t length)
 {
     return rh_file_write_beside(path, text, length, -1);

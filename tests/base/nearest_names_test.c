@@ -67,7 +67,7 @@ static void lists_are_of_what_is_about_as_near(void)
     check_list("zzz", names, 9, NULL);
 }
 
-/* Where nothing is near nothing is called so, and a list is one command away. */
+/* An unknown name without a near one gets no suggestion; a command lists all. */
 static void an_unknown_platform_is_near_nothing(void)
 {
     g_autoptr(GError) far = NULL, near = NULL;

@@ -274,7 +274,7 @@ static void zero_negative_and_extreme_values_have_text(void)
     check_format(1.5, RH_QUANTITY_S, 0, "2 s");
 }
 
-/* What is printed is within half a last digit of what was meant. */
+/* Printed quantities are within half of a last digit of the value. */
 static void formatted_text_parses_back(void)
 {
     static const RhQuantity kinds[] = {RH_QUANTITY_S,           RH_QUANTITY_BYTES,

@@ -17,7 +17,8 @@ typedef struct {
 /* Longer rehearsals are left out: many kinds of ranks on one fabric take minutes. */
 #define BOUNDS_PATIENCE_S 4.0
 
-/* NULL: it ran out of time, and nothing else: any other failure ends the test. Caller frees. */
+/* Rehearses a program; NULL if time ran out, any other failure ends the test. The caller frees the
+ * run. */
 RhRun *bounds_rehearse(const RhProgram *p, const RhPlatform *platform, double patience_s);
 
 bool bounds_rehearsed(BoundsRatio ratio);
@@ -28,7 +29,8 @@ BoundsRatio bounds_check_within(const RhProblem *c, const char *question, const 
 
 BoundsRatio bounds_check(const RhProblem *c, const char *question, const RhLayout *l);
 
-/* Both bounds must hold, and be above so much of the rehearsed step; false where that was left out. */
+/* Checks that both bounds hold and are at least so large a share of the rehearsed step; returns
+ * false if the rehearsal was left out. */
 bool bounds_check_tight(const RhProblem *c, const char *question, const RhLayout *l,
                         BoundsRatio least);
 

@@ -1,5 +1,5 @@
 #pragma once
-/* What the tests of collectives share. */
+/* Helpers of the tests of collectives. */
 #include "sim/collective/collective.h"
 #include "tests/kit/testkit.h"
 

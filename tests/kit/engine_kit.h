@@ -45,8 +45,8 @@ typedef struct {
     RhAlgo tp_algo, dp_algo;
     double kernel_s, tp_bytes, dp_bytes, message_bytes;
     double uneven_s; /* stage k's kernels take kernel_s + k * uneven_s */
-    /* Above 0, with two stages or more: first and last stage sum so many bytes that they share, and
-     * then all ranks sum a number. */
+    /* bytes that the first and the last stage sum between them, after which all ranks sum a number;
+     * 0: no such sums */
     double shared_bytes;
 } KitStep;
 

@@ -17,7 +17,7 @@ typedef struct {
     int64_t params;
 } ExactCount;
 
-/* NULL and an error where it is refused. */
+/* Parses a configuration; returns NULL and an error if it is refused. */
 RhModel *model_parse(const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 RhModel *model_load(const char *text);

@@ -79,7 +79,7 @@ typedef struct {
     guint kernels;
 } Sum;
 
-/* Of the catalogue, or a text with single quotes for double ones. */
+/* Loads a model of the catalogue, or a configuration with single quotes for double ones. */
 RhModel *load(const char *name);
 
 const RhLayerKind *kind_for(const RhModel *m, RhBlock block);
@@ -90,5 +90,5 @@ Sum sum_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard);
 
 RhKernel attention_of(const RhModel *m, RhPass pass, const RhShard *shard);
 
-/* Of a mixer's kernels, by the number of the layer's kind. */
+/* Returns the FLOPs of a mixer's kernels, by the number of the layer's kind. */
 double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard);

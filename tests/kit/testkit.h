@@ -19,8 +19,8 @@ typedef struct {
 /* Runs `tests` as suite `suite`; prints counted passes and failures; returns the exit status. */
 int rh_test_main(const char *suite, const RhTest *tests);
 
-/* True when a and b agree within `relative` (of the larger), or both are 0. */
+/* Returns whether a and b agree within `relative` (of the larger), or both are 0. */
 bool rh_test_close(double a, double b, double relative);
-/* True when `text` (NULL: nothing) has `part` in it; else both are printed. */
+/* Returns whether `text` (NULL: nothing) contains `part`; prints both if not. */
 bool rh_test_says(const char *text, const char *part);
 #define RH_CHECK_CLOSE(a, b, rel) CU_ASSERT_TRUE(rh_test_close((a), (b), (rel)))

@@ -123,7 +123,7 @@ double train_buffers(const RhProgram *p, int32_t role, RhLane lane, RhOp op)
     return sum;
 }
 
-/* Of all its kernels of a class: FLOPs, and bytes. */
+/* Sums FLOPs and bytes of a program's kernels of a class. */
 static RhKernel train_kernels(const RhProgram *p, RhKernelClass cls)
 {
     RhKernel sum = {0};

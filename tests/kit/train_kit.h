@@ -34,7 +34,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TrainKit, train_kit_clear)
 
 RhLayout train_layout(const TrainKit *k, const char *text);
 
-/* Its program, well formed; caller frees. */
+/* Builds the program of a layout and checks it; the caller frees it. */
 RhProgram *train_build(const TrainKit *k, const char *layout);
 
 /* Returns the rehearsed step of a layout. */

@@ -4,8 +4,9 @@
 #include "sim/collective/collective.h"
 #include "tests/kit/testkit.h"
 
-/* Of 8 GPUs, from the tables that the profiles were fitted to (aiconfigurator 095f58a51, nccl_perf), numbers of two
- * bytes: 64 KiB and 512 MiB gathered, 512 MiB summed. */
+/* Times of collectives among 8 GPUs, from the tables that the profiles were fitted to
+ * (aiconfigurator 095f58a51, nccl_perf), numbers of two bytes: 64 KiB and 512 MiB gathered, 512 MiB
+ * summed. */
 static const struct {
     const char *platform, *profile;
     double few_s, many_s, sum_s;
@@ -39,9 +40,8 @@ static void they_take_as_long_as_was_measured(void)
     }
 }
 
-/* What a profile finds of NCCL's protocols leaves room for their flags: LL sends four bytes of flag with four of data,
- * LL128 eight with 120.
- * Source: Hu et al. 2025 (arXiv 2507.04786), table of protocols. */
+/* Profiles of NCCL's protocols leave room for flags: LL sends four bytes of flag with four of data,
+ * LL128 eight with 120. Source: Hu et al. 2025 (arXiv 2507.04786), table of protocols. */
 static void protocols_leave_room_for_their_flags(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

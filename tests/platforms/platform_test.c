@@ -314,7 +314,8 @@ typedef struct {
     bool known;
 } Kind;
 
-/* Of every pair: a kind has one latency and one slowest link. How many kinds there are. */
+/* Checks that all pairs of a kind have one latency and one slowest link; returns the number of
+ * kinds. */
 static int32_t check_kinds(const char *spec)
 {
     g_autoptr(RhPlatform) p = load(spec);

@@ -94,8 +94,8 @@ static double decode_s(const RhDevice *d, RhDtype cache, int64_t batch, int64_t 
     return rh_kernel_time_s(d, &k);
 }
 
-/* What every engine's kernels do: read their weights and caches no faster than memory allows, take
- * longer for more, and gain by narrower formats. */
+/* Kernels of every engine read their weights and caches no faster than memory allows, take longer
+ * for more work, and gain by narrower formats. */
 static void serving_times_are_such_as_hardware_allows(void)
 {
     for (const char *const *name = rh_profile_names(); *name; name++) {
@@ -147,7 +147,8 @@ static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
     }
 }
 
-/* What was read once does not differ from what a file says, shares its surfaces, and is of its device alone. */
+/* A profile of the catalogue is read once: it equals the file, shares its surfaces, and applies to
+ * its device alone. */
 static void a_profile_of_the_catalogue_is_read_once(void)
 {
     for (const char *const *name = rh_profile_names(); *name; name++) {

@@ -251,7 +251,8 @@ static char *on_one_line(const RhQuestion *q, const RhPlan *plan, const RhPlanOp
     return g_string_free(line, FALSE);
 }
 
-/* What sharing moves in a printed step is no less known of the others. */
+/* A proof is no tighter than the sensitivity of steps: how far sharing moves a printed step applies
+ * to the others as well. */
 static void a_proof_is_no_closer_than_sensitive_steps(void)
 {
     World w = world_new();

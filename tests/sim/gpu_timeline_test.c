@@ -113,8 +113,8 @@ static void every_micro_batch_passes_twice(void)
     clear(&f);
 }
 
-/* What is computed once more is the forward pass, of every layer: as long as that, but for the embedding, the head and
- * what a stack does beside; and what is kept is not computed again. */
+/* Recomputation repeats the forward pass of every layer, except for the embedding, the head and
+ * what the stack does beside; nothing that is kept is computed again. */
 static void recomputation_is_told_apart(void)
 {
     static const char *const pairs[] = {"tp2,pp2,dp2,mb1,recompute=full",
@@ -142,7 +142,7 @@ static void recomputation_is_told_apart(void)
     }
 }
 
-/* From the first instant to the last without a hole: what starts has its cause end just then. */
+/* The critical chain covers the step without a gap: each task starts when its cause ends. */
 static void the_chain_has_no_hole(void)
 {
     for (size_t k = 0; k < G_N_ELEMENTS(layouts); k++) {
@@ -175,8 +175,8 @@ static double late_s(const Fixture *f, int32_t rank)
     return sum_s;
 }
 
-/* Of four GPUs that share every matrix one works at half the pace: the others wait for it about half of the
- * step, it for nobody. */
+/* One of four tensor ranks works at half the pace: the others wait for it about half of the step,
+ * and it for nobody. */
 static void who_is_late_is_told(void)
 {
     Fixture f = {.k = train_kit("llama-3.2-1b", "h100-sxm:4x1", "megatron", 4, 1024)};
@@ -237,7 +237,7 @@ static void memory_over_time_peaks_where_the_ledger_does(void)
     clear(&f);
 }
 
-/* Of two steps, too: the second begins without what the first had made. */
+/* The second of two steps also begins without the gradients of the first. */
 static void gradients_that_come_and_go_are_gone_behind_the_optimizer(void)
 {
     for (int32_t steps = 1; steps <= 2; steps++) {

@@ -135,7 +135,7 @@ static double sum_of(const double bytes[RH_MEMORY_LAST])
     return sum;
 }
 
-/* What is freed was held, and at the end of the step only what outlives it is left. */
+/* Frees match allocations, and only what outlives the step is left at its end. */
 static void check_balance(const RhProgram *p, int32_t role, bool frees)
 {
     const RhRole *r = rh_program_role(p, role);
@@ -204,7 +204,7 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     CU_ASSERT_EQUAL(rh_bound_tasks(cache, layout), p->tasks->len);
 }
 
-/* What the space has only where asked for. */
+/* Draws knobs that the space contains only on request. */
 static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
 {
     RhLayout drawn = *l;
@@ -317,7 +317,8 @@ static void the_last_stage_frees_its_logits_before_the_layers_backward(void)
                    fixed + fmax(in_head, in_layer), TOLERANCE);
 }
 
-/* What is gathered is held, the embedding's table too: it is the largest item of a small model. */
+/* Gathered parameters are held in buffers, those of the embedding's table as well, the largest item
+ * of a small model. */
 static void gathered_tables_need_their_buffers(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
@@ -332,7 +333,7 @@ static void gathered_tables_need_their_buffers(void)
                    TOLERANCE);
 }
 
-/* Of Llama 3.1 8B: keys, queries and values; out; gate and up; down. */
+/* Shapes of Llama 3.1 8B: keys, queries and values; out; gate and up; down. */
 #define DUMMY_BYTES(tp)                                                                            \
     (2 * (4096.0 * 6144 + 4096.0 * 4096 + 4096.0 * 28672 + 14336.0 * 4096) / (tp))
 

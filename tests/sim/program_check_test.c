@@ -379,7 +379,7 @@ static RhProgram *first_and_last(void)
     }
     return p;
 }
-/* Its tasks: 0 wait, 1 and 2 calls | 3 | 4 | 5 wait, 6 and 7 calls. */
+/* tasks of the program: 0 wait, 1 and 2 calls | 3 | 4 | 5 wait, 6 and 7 calls */
 
 static void a_group_may_join_first_and_last_role(void)
 {

@@ -175,7 +175,7 @@ static void a_program_that_was_read_can_be_extended(void)
     CU_ASSERT_EQUAL(rh_program_label(q, "new"), (int32_t)p->labels->len);
 }
 
-/* What stands in the text of two_stages, and what to put there instead. */
+/* Texts of two_stages and what replaces them. */
 static const char *const wrong_texts[][2] = {
     {"rehearse.program/1", "rehearse.program/9"},
     {"\"ranks\":4", "\"ranks\":0"},

@@ -187,7 +187,7 @@ static void who_waits_for_a_copy_is_told_so(void)
     RH_CHECK_CLOSE(run->bytes_total, 4 * BYTES, 1e-9);
 }
 
-/* With packets every copy takes its time alone; so it does in GOAL. */
+/* Copies take their uncontended time with packets, and in GOAL. */
 static void goal_and_packets_take_the_time_alone(void)
 {
     g_autoptr(RhPlatform) platform = four_gpus("2");

@@ -79,7 +79,7 @@ static void run_simgrid(const RhPlatform *p, const Ask asks[FLOWS], double ends_
     CU_ASSERT_PTR_NULL(rh_bridge_run());
 }
 
-/* In a child, as everywhere: SimGrid keeps what it has. */
+/* Runs the transfers in a child, because SimGrid keeps its state. */
 static void run_apart(const RhPlatform *p, const Ask asks[FLOWS], double ends_s[FLOWS])
 {
     int pipe_of[2], status = 1;

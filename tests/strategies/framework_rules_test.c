@@ -1,5 +1,5 @@
-/* What frameworks run, as data: files are right, the search proposes nothing that they refuse, launches refuse what
- * the files say, and a term means what it says. */
+/* Rules of frameworks as data: files are valid, the search proposes nothing that they refuse,
+ * launches refuse what the files say, and a term means what it says. */
 #include <string.h>
 
 #include "strategies/framework_rules.h"
@@ -92,7 +92,7 @@ static void terms_mean_what_they_say(void)
     }
 }
 
-/* Not the first that is broken, where the question is of one key. */
+/* A question about one key finds the rule of that key, not the first broken rule. */
 static void a_key_finds_its_own_rule(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 64, 4096);
@@ -107,7 +107,7 @@ static void a_key_finds_its_own_rule(void)
     CU_ASSERT_PTR_NULL(rh_framework_refusal_by(rules, &k.c, &l, RH_KNOB_OF(cp)));
 }
 
-/* And leaves something, whatever the framework. */
+/* The search proposes something for every framework. */
 static void the_search_proposes_what_they_run(void)
 {
     for (const char *const *name = rh_stack_names(); *name; name++) {

@@ -141,7 +141,7 @@ static void a_layout_is_read_from_a_file(void)
     g_remove(path);
 }
 
-/* Of a stage: as many as the schedule wants, or those given. */
+/* Returns a stage's number of chunks: that of the schedule, or the given one. */
 static int32_t chunks_of(RhPipelineKind kind, int32_t given)
 {
     int32_t only = rh_pipeline_kind_chunks(kind);
@@ -226,7 +226,7 @@ static double lightest_of_all(int32_t layers, int32_t chunks, double first, doub
     return best;
 }
 
-/* What a model's embedding and head weigh beside one of its layers. */
+/* Returns the weight of a model's embedding or head relative to one of its layers. */
 static double beside_a_layer(const TrainKit *k, RhPartition by, RhBlock block)
 {
     RhShard whole = {.tp = 1,
@@ -304,7 +304,7 @@ static void knobs_without_effect_are_canonical(void)
     CU_ASSERT_EQUAL(l.schedule, RH_PIPELINE_1F1B);
 }
 
-/* Of long schedules only the ends are walked: the shape is as if all of it were. */
+/* Only the ends of long schedules are walked: the profile equals that of a whole walk. */
 static void the_shape_of_a_long_schedule_is_whole(void)
 {
     static const int32_t cases[][3] = {{8, 1, 30001}, {4, 3, 20000}, {16, 2, 8000}};
@@ -344,7 +344,7 @@ static void the_shape_of_a_long_schedule_is_whole(void)
         }
 }
 
-/* Whatever the rows are: every value of every knob has a text that reads back as it. */
+/* Every value of every knob has a text that parses back to it. */
 static void every_value_of_every_knob_round_trips(void)
 {
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
@@ -395,7 +395,7 @@ static void families_are_told_by_how_the_model_is_cut(void)
     }
 }
 
-/* What a change says in words counts, wherever it stands among them. */
+/* A change counts wherever it stands among the words. */
 static void a_change_keeps_what_it_says(void)
 {
     static const struct {

@@ -65,7 +65,7 @@ static void a_late_exchange_is_borne_whole(void)
     }
 }
 
-/* Of one stage a step that only adds gradients up is a late exchange shorter. */
+/* A step of one stage that only accumulates gradients is shorter by a late exchange. */
 static void what_only_accumulates_exchanges_nothing(void)
 {
     static const char *const layouts[] = {"dp16,zero0,mb2", "dp16,zero1,mb2"};
@@ -115,7 +115,7 @@ static double flops_of(const RhModel *m, RhPass pass, const RhShard *shard)
     return block_flops(m, &m->kinds[0], RH_BLOCK_FFN, pass, shard);
 }
 
-/* Without its last GEMM: of a gated network a third of the multiplications. */
+/* Recomputation may skip the last GEMM: a third of the multiplications of a gated network. */
 static void recomputation_may_stop_early(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-3.2-1b", NULL);
@@ -308,7 +308,7 @@ static void what_no_policy_names_is_dropped(void)
     RH_CHECK_CLOSE(flops[2] - flops[1], 2 * (2 * 2048.0) * m->hidden * m->hidden, 1e-12);
 }
 
-/* ... and where it is not kept, neither is what the projection behind it reads of it in the operands' format. */
+/* Attention's output that is not kept leaves no narrow copy for the projection behind it either. */
 static void a_dropped_context_leaves_no_narrow_copy(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
@@ -337,7 +337,7 @@ static void a_librarys_rate_is_the_stacks(void)
                    bare->device->rates.tile_s_per_k[RH_DTYPE_BF16][0]);
 }
 
-/* ... and of one whose fp8 products are its own, of these alone; gradients of weights apart. */
+/* A stack with fp8 products of its own sets the rate of these alone; gradients of weights apart. */
 static void narrow_products_may_be_the_stacks_own(void)
 {
     g_autoptr(RhPlatform) bare = rh_platform_load("hgx-h800", NULL);
@@ -356,8 +356,8 @@ static void narrow_products_may_be_the_stacks_own(void)
     CU_ASSERT_EQUAL(told->device->curves.gemm_gradient_frac.value, 0.9);
 }
 
-/* What an activation reads is kept narrow, and weights have one copy, where the stack says so and the
- * recipe has narrow layers: the closed form and the ledger of the program agree. */
+/* A stack may keep the inputs of activations narrow, with one copy of weights, if the recipe has
+ * narrow layers: the closed form and the ledger of the program agree. */
 static void gates_may_be_kept_narrow(void)
 {
     for (int narrow = 0; narrow < 2; narrow++) {

@@ -52,7 +52,7 @@ static void a_trainer_holds_the_same_at_any_rate(void)
     }
 }
 
-/* What narrow products read XLA casts anew, and it writes no copy of the logits in fp32. */
+/* XLA casts the operands of narrow products anew, and writes no copy of the logits in fp32. */
 static void xla_holds_no_copies(void)
 {
     g_auto(TrainKit) xla = train_kit("llama-3.2-1b", "dgx-h100:1", "xla", 8, 1024);

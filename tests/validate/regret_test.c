@@ -1,5 +1,6 @@
-/* Nothing beats the first row of a plan: no layout out of the whole space of the stack's framework, drawn at random or
- * one and two changes away, is quicker and fits as surely (validate/regret.h). */
+/* Regret of plans: no layout out of the whole space of the stack's framework, drawn at random or
+ * one and two changes away, is quicker than the first row and fits as surely
+ * (validate/regret.h). */
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 #include "validate/regret.h"
@@ -11,7 +12,7 @@ typedef struct {
     int64_t batch, sequence;
 } Question;
 
-/* What plan does not go through unasked (docs/theory/search.md). */
+/* Knobs that plan does not search unless asked (docs/theory/search.md). */
 static const char *const untried[] = {"offload=", NULL};
 
 static RhPlan *plan_of(const TrainKit *k, const RhConstraint *constraint)
@@ -61,7 +62,7 @@ static void nothing_beats_the_first_row(void)
         check_question(&questions[i]);
 }
 
-/* What the plan was not allowed to propose is found by the kit, which asks nobody: the test can fail. */
+/* Layouts that the plan was not allowed to propose are found by the kit: the test can fail. */
 static void what_a_plan_leaves_out_is_found(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 64, 8192);

@@ -1,4 +1,5 @@
-/* What an optimizer keeps of a parameter, and what it moves: formats of moments and gradients. */
+/* States of an optimizer per parameter, and the bytes it moves: formats of moments and
+ * gradients. */
 #include <math.h>
 
 #include "sim/engine/workers/isolated_run.h"
@@ -148,7 +149,7 @@ static void deepspeed_flattens_gradients(void)
     }
 }
 
-/* ... and its trainer's loss is that of Transformers, kernel by kernel in fp32. */
+/* DeepSpeed's trainer has the loss of Transformers, kernel by kernel in fp32. */
 static void deepspeed_has_the_loss_of_transformers(void)
 {
     CU_ASSERT_TRUE(rh_stack_by_name("deepspeed", NULL)->eager_loss);

@@ -135,12 +135,12 @@ typedef struct {
  * second norm X C O; A G S P of the ffn; N goes on. */
 static const char FORWARD[] = "+x2+y2+ch-y+oh+Qq+at+zt-z+bt+zt-z+et+dh+rh-d"
                               "+X2+y2+Ch-y+Oh+Af+Gf+Sf+Pf+dh+Nh-d";
-/* From the gradient D to that of its input, Z. */
+/* Backward pass from the gradient D to that of its input, Z. */
 static const char BACKWARD[] = "+pf+#1-#-P+sf+kf-p-S-G+lf-s-A+ih+#1-#-k+jh+#1-#-l+mh-i-j-O"
                                "+uh-m+v2-u-C+w2+W2-w-v+nh-W-X-r+Eh-n-D"
                                "+mt+#o-#+ut+vt+wt-m-e-b-a+mt-u+Ut-v+Tq-m-U-w-Q+ih+#v-#-T-o"
                                "+uh-i+v2-u-c+w2+W2-w-v+nh-W-x+Zh-n-E";
-/* What of FORWARD is kept for BACKWARD. */
+/* Tensors of FORWARD that are kept for BACKWARD. */
 static const char KEPT[] = "xcoQaberXCOAGSP";
 
 typedef Block *Layer['z' + 1];
@@ -281,8 +281,8 @@ static double needed(const Stage *s)
     return (most - free.most_live) / logits;
 }
 
-/* What the head says of it: what it counts because outputs are held, but for the logits of the micro-batch
- * before, which live. */
+/* Returns the head's count of the stage: without the logits of the micro-batch before, which are
+ * alive. */
 static double counted(const Stage *s, const RhModel *m)
 {
     RhShard shard = {.tp = s->tp,
@@ -301,8 +301,8 @@ static double counted(const Stage *s, const RhModel *m)
     return (a.kept - b.kept) / (s->tokens * words) - 2;
 }
 
-/* Without layers: the logits of two micro-batches lie in halves of what were blocks of fp32, and so do
- * parts (docs/theory/workload.md). Besides, the gradient of the head's weights. */
+/* The logits of two micro-batches, without layers, lie in halves of former fp32 blocks, and so do
+ * parts (docs/theory/workload.md); the gradient of the head's weights comes besides. */
 static void logits_part_the_blocks_of_others(void)
 {
     for (int32_t tp = 1; tp <= 8; tp *= 2) {
@@ -314,7 +314,8 @@ static void logits_part_the_blocks_of_others(void)
     }
 }
 
-/* With layers, whose gradients come between: never less, and in the mean what the head counts. */
+/* The head's count is never more than needed with layers, whose gradients come between, and equals
+ * it in the mean. */
 static void the_head_counts_what_is_needed(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);

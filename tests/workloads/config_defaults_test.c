@@ -1,5 +1,5 @@
-/* What a file leaves out: transformers' default, or an error that names the key; never another model without a word.
- * And what transformers writes anew of older files: its later names of kinds of layers. */
+/* Keys that a file omits: the default of transformers or an error that names the key, never another
+ * model silently; and the later names of layer kinds that transformers writes. */
 #include "base/error.h"
 #include "tests/kit/model_counts.h"
 #include "workloads/families.h"
@@ -73,7 +73,7 @@ static void check_missing(const char *config, const char *key)
     CU_ASSERT_TRUE(error != NULL && strstr(error->message, expected) != NULL);
 }
 
-/* Where transformers would take the size of one particular model. */
+/* A missing size is an error where the default of transformers is that of one particular model. */
 static void absent_sizes_are_errors(void)
 {
     check_missing("{" SHAPE("deepseek_v3", 4, 2048, 16, 16, 8192, 4096) LATENTS

@@ -27,7 +27,8 @@ static void a_switch_is_no_number(void)
                   "attention_bias");
 }
 
-/* Where a file leaves out its pictures and patches, which transformers' files do where they are the type's own. */
+/* Towers have default pictures and patches, as files of transformers omit those that are the type's
+ * own. */
 static void towers_have_their_own_patches(void)
 {
     static const struct {
@@ -57,9 +58,9 @@ static void experts_in_no_layer_are_none(void)
     CU_ASSERT_TRUE(rh_model_experts_kind(dense) == NULL);
 }
 
-/* Of XLM with 15 languages (mlm-tlm-xnli15) a table of them; RemBERT's 576 M, which have a pooler, and a matrix of 1,664
- * columns before what predicts (arXiv 2010.12821, table 2: 995 M).
- * Source: Chung et al. 2020 (arXiv 2010.12821), table 2. */
+/* Tables of XLM with 15 languages (mlm-tlm-xnli15), and of RemBERT: 576 M parameters, with a pooler
+ * and a matrix of 1,664 columns before the head 995 M. Source: Chung et al. 2020 (arXiv
+ * 2010.12821), table 2. */
 static void tables_are_those_of_their_files(void)
 {
     static const char *const one = "{'model_type': 'xlm', 'n_layers': 12, 'emb_dim': 1024, "
@@ -321,7 +322,7 @@ static void a_switch_makes_a_family_another(void)
                                             3LL * 1280 * 6848 + 11 * (66 * expert + 64 * 1280));
 }
 
-/* What MiniCPM-V's and -o's versions are built on. */
+/* The version of MiniCPM-V and -o selects the decoder they are built on. */
 static void a_version_tells_the_decoder(void)
 {
 #define MINICPM(type, rest)                                                                        \

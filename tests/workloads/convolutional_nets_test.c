@@ -208,7 +208,7 @@ static void bounds_and_memory_hold(void)
     }
 }
 
-/* Behind layer 5 (28 x 28 x 512) and back, 4 pictures of 16 bits. */
+/* The message after layer 5 (28 x 28 x 512) and back holds 4 pictures of 16 bits. */
 static void a_message_is_as_large_as_the_picture_it_carries(void)
 {
     TrainKit kit = train_kit("resnet-50", "h100-sxm:2x1", "bare", 8, 1);

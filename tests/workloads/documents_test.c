@@ -75,7 +75,7 @@ static void a_seed_says_which_documents_are_drawn(void)
     CU_ASSERT_TRUE(fabs(a.fill - c.fill) < 0.02); /* another draw of the same documents */
 }
 
-/* Of l tokens l^2/2 pairs, l w - w^2/2 behind a window. */
+/* A document of l tokens has l^2/2 pairs, and l w - w^2/2 with a window of w. */
 static void masks_leave_each_document_its_own_pairs(void)
 {
     RhDocuments one = documents_of("4096", false, 4096), eight = documents_of("512", false, 4096);

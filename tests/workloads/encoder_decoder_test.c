@@ -86,8 +86,8 @@ static void flops_are_those_counted_by_hand(void)
                    1e-14);
 }
 
-/* Of every kind of layer and of both ends, however it is cut: kernels do what the rows count, three products
- * with keys and two with values backward; the cut shares sum to the whole. */
+/* Kernels of every kind of layer and of both ends do the FLOPs that their rows count, however they
+ * are cut: three products with keys and two with values backward; shares sum to the whole. */
 static void kernels_do_the_flops_of_their_rows(void)
 {
     static const char *const models[] = {"flan-t5-xxl", "whisper-large-v3"};
@@ -187,7 +187,8 @@ static void tensor_ranks_exchange_both_sides(void)
     CU_ASSERT_EQUAL(q->embedding.boundary_bytes, 2 * 2.0 * 2 * 512 * 4096);
 }
 
-/* With sequence parallelism an encoder's norms and additions are of a rank's share of its own tokens. */
+/* Norms and additions of an encoder work on a rank's share of its own tokens with sequence
+ * parallelism. */
 static void an_encoders_tokens_are_shared_out(void)
 {
     g_autoptr(RhModel) m = rh_model_load("whisper-large-v3", NULL);
@@ -346,8 +347,8 @@ static void experts_stand_in_both_stacks(void)
     RH_CHECK_CLOSE(rh_model_flops_per_token(m, 512), 6 * (encoder + decoder + h * V), 1e-12);
 }
 
-/* Also those of the encoder's last layer, behind which a norm stands: each of two ranks that experts are spread over has
- * half of them, and sends tokens there and back. */
+/* Experts of both stacks are spread, those of the encoder's last layer as well, after which a norm
+ * stands: each of two ranks has half of them, and sends tokens there and back. */
 static void experts_of_both_stacks_are_spread(void)
 {
     g_autoptr(RhModel) m = model_load(SWITCH(EVERY(2)));

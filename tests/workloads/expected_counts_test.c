@@ -92,7 +92,7 @@ static void counts_are_those_of_the_table(void)
         check_row(csv, &g_array_index(csv->rows, RhCsvRow, i));
 }
 
-/* No configuration lies there that no row speaks of. */
+/* Every configuration in the folder has a row of the table. */
 static void every_configuration_has_a_row(void)
 {
     g_autofree char *path = path_in_models("expected.csv"), *folder = path_in_models(NULL);

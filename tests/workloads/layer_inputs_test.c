@@ -85,7 +85,8 @@ static void states_take_turns_in_gemma_3n(void)
     }
 }
 
-/* Of every kind of layer and of the tables: kernels do what the rows count; shares of rows sum to the whole. */
+/* Kernels of every kind of layer and of the tables do the FLOPs that their rows count; shares of
+ * rows sum to the whole. */
 static void kernels_do_the_flops_of_their_rows(void)
 {
     static const char *const configs[] = {E4B, GEMMA3N};

@@ -324,7 +324,7 @@ static void parts_have_the_type_of_their_whole(void)
     SHAPE("ernie4_5_moe_vl", 28, 2560, 20, 4, 12288, 103424)                                       \
     ", 'moe_k': 6, 'moe_num_shared_experts': 2, " pairs
 
-/* Its parts of scores by distance and its convolutions are left out. */
+/* Inkling has windows with heads of their own; scores by distance and convolutions are left out. */
 static void inkling_has_windows_with_heads_of_their_own(void)
 {
     static const char *const text = "{'model_type': 'inkling_mm_model', 'text_config': {" SHAPE(

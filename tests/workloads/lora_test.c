@@ -33,7 +33,7 @@ static RhModel *llama(void)
     return m;
 }
 
-/* Of a dense block: all are cut, none is an expert's. */
+/* Returns the adapter parameters of a dense block: all are cut, none is an expert's. */
 static double params_of(const RhModel *m, const RhLayerKind *kind, RhBlock block,
                         const RhShard *shard)
 {

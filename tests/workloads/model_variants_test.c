@@ -1,8 +1,8 @@
 /* Decoders near a Llama: what their files say in ways of their own; counts made here by hand. */
 #include "tests/kit/model_counts.h"
 
-/* What attention of `heads` heads of `size` columns does in training for a token: two products over half of the square,
- * three times. */
+/* Returns the training FLOPs of attention for a token, `heads` heads of `size` columns: two
+ * products over half of the square, three times. */
 static double attention_flops(double layers, double heads, double size, double s)
 {
     return 3 * layers * heads * 2 * (2 * size) * s / 2;
@@ -102,7 +102,8 @@ static void windows_stand_where_switches_say(void)
                 "'gated_norm': true, 'gated_norm_rank': 16, 'index_n_heads': 64, 'index_head_dim': 128, "    \
                 "'index_topk': 2048" rest "}"
 
-/* Of two layers, the first dense: what scales attention's output is made of 1,536 columns and not of 7,168. */
+/* The output gate of two layers, the first dense, is made of the 1,536 columns of the queries'
+ * latent and not of 7,168. */
 static void a_gate_may_read_the_queries_latent(void)
 {
     g_autoptr(RhModel) gated = model_load(AXK2(2, ", 'attention_output_gate': true"));

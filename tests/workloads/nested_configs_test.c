@@ -21,7 +21,7 @@ static void a_part_without_a_type_has_its_wholes(void)
     CU_ASSERT_STRING_EQUAL(unsaid->family, "llama");
 }
 
-/* At the top of a file a missing size is an error, as of a part whose class has no default here. */
+/* A missing size at the top of a file is an error, as of a part whose class has no default here. */
 static void the_whole_has_no_defaults(void)
 {
     static const char *const texts[] = {

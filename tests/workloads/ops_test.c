@@ -357,7 +357,7 @@ static void the_edges_keep_what_section_4_3_says(void)
     CU_ASSERT_EQUAL(rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, &shard).kept, 0);
 }
 
-/* What forward and backward find is the same whether it is kept or computed again. */
+/* Forward and backward find the same bytes whether they are kept or computed again. */
 static void recompute_moves_bytes_from_kept_to_working(void)
 {
     g_autoptr(RhModel) m = rh_model_gpt("gpt", 4, 1024, 16, 0, 51200, 2048);

@@ -75,7 +75,8 @@ static void parameters_are_near_what_is_claimed(void)
     }
 }
 
-/* What is published is what the catalogue says, and the totals of the published weights. */
+/* Published configurations have the parameters of the catalogue and the totals of the published
+ * weights. */
 static void parameters_are_those_of_the_published_weights(void)
 {
     static const struct {

@@ -130,7 +130,8 @@ static void cells_may_be_quoted(void)
     CU_ASSERT_TRUE(error != NULL && strstr(error->message, "1\"2") != NULL);
 }
 
-/* Of models that make no tokens; a column that is misspelled is not taken for that by what has another format. */
+/* Traces for models that make no tokens omit answers; a misspelled column is not taken for another
+ * format's. */
 static void answers_may_be_left_out(void)
 {
     g_autoptr(RhRequests) csv = parse("arrival_s,input_tokens\n0,128\n2,64\n", false);
@@ -313,7 +314,7 @@ static void gaps_have_the_moments_of_their_distribution(void)
     }
 }
 
-/* Of a ramp from a to b, the first half of the requests takes the time in which the rate goes to
+/* The first half of the requests of a ramp from a to b takes the time in which the rate goes to
  * sqrt((a^2 + b^2) / 2). */
 static void a_ramp_reaches_the_rates_it_is_given(void)
 {

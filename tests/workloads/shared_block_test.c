@@ -91,7 +91,8 @@ static void flops_are_those_counted_by_hand(void)
                    2 * (6 * (shared + own) + 3 * 2 * 2 * (double)(2 * H) * s / 2), 1e-9);
 }
 
-/* Of Zamba's first form each place has the matrix behind its network alone, and nothing stands beside the others. */
+/* Zamba's first form has only the matrix behind the network in each place, and nothing beside the
+ * other matrices. */
 static void without_low_ranks_a_place_has_one_matrix(void)
 {
     const double h = 3712, f = 14848;
@@ -111,7 +112,8 @@ static void without_low_ranks_a_place_has_one_matrix(void)
                     2.0 * 1024 * (3 * h * f + h * h));
 }
 
-/* However it is cut: kernels do what the rows count; matrices into low ranks and the last one are every rank's. */
+/* Kernels do the FLOPs that their rows count, however the block is cut; matrices into low ranks and
+ * the last one belong to every rank. */
 static void kernels_do_the_flops_of_their_rows(void)
 {
     g_autoptr(RhModel) m = model_load(SMALL(2, "'hybrid', 'hybrid'"));
@@ -144,9 +146,10 @@ static void kernels_do_the_flops_of_their_rows(void)
     }
 }
 
-/* Of a token: the block's norm and its residual sum keep 2h, the embedding beside it 2h, queries, keys, values and output of
- * 2h each, three low ranks; a number a head of fused attention. The network: 2h of the norm, two ways in and their product,
- * a low rank, the last matrix' input. */
+/* A token keeps 2h of the block's norm and residual sum, 2h of the embedding beside it, 2h each of
+ * queries, keys, values and output, three low ranks, and a number a head of fused attention. The
+ * network keeps 2h of the norm, two ways in and their product, a low rank, and the input of the
+ * last matrix. */
 static void kept_bytes_are_those_counted_by_hand(void)
 {
     g_autoptr(RhModel) m = model_load(SMALL(2, "'hybrid', 'hybrid'"));

@@ -1,4 +1,4 @@
-/* What a config.json says of how its weights are stored: which recipe that is, and what is no answer. */
+/* Storage formats of weights in config.json: the recipe of each, and unknown values. */
 #include <string.h>
 
 #include "tests/kit/model_counts.h"

@@ -20,7 +20,7 @@ static void swiglu_and_rotation_are_exact(void)
     }
 }
 
-/* As warps do it: parts by themselves, then merged in any order. */
+/* Softmax in parts, as warps compute it, merged in any order, equals the whole. */
 static void online_softmax_equals_softmax(void)
 {
     enum { COUNT = 777, PARTS = 7 };

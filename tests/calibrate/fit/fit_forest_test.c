@@ -32,7 +32,7 @@ static void a_forest_is_the_sum_of_its_leaves(void)
     CU_ASSERT_EQUAL(rh_forest_at(none, (float[]){1, 1}), 0);
 }
 
-/* As many trees as do not fill a group that is gone down at once, of unlike depth. */
+/* Trees of unlike depth, fewer than a whole group, are evaluated together. */
 static void trees_of_unlike_depth_are_gone_down_together(void)
 {
     g_autoptr(GString) text = g_string_new("{\"cuts\":{\"m\":[1,2,3,4,5,6,7,8]},\"trees\":[");

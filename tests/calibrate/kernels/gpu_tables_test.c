@@ -40,7 +40,7 @@ static const System systems[] = {
      "b200-sxm-trtllm-1.3.0rc20", .misses = true},
 };
 
-/* NULL: no folder is named. */
+/* Returns the path of a table; NULL if no folder is named. */
 static char *tables_file(const char *folder, const char *file)
 {
     const char *tables = g_getenv("REHEARSE_TABLES");

@@ -277,7 +277,7 @@ static void a_peak_that_describes_nothing_is_dropped(void)
 
 /* --- the correction --- */
 
-/* What no form of tiles has: slower with wide n, quicker with deep k. */
+/* Bends a time as no form of tiles does: slower with wide n, quicker with deep k. */
 static double bend(const RhKernel *k)
 {
     if (k->cls != RH_KERNEL_GEMM)

@@ -181,7 +181,7 @@ static void what_comes_to_stand_beside_others_stands(void)
     }
 }
 
-/* Whatever the fit is at when time is over. */
+/* A fit stops at its deadline, wherever it is. */
 static void a_deadline_is_kept_within_half_a_second(void)
 {
     g_autofree char *text = synthetic_text();
@@ -203,7 +203,8 @@ static void a_deadline_is_kept_within_half_a_second(void)
     CU_ASSERT_TRUE(late >= 4);
 }
 
-/* Not even where one row's graph takes longer than there is: 400,000 micro-batches in 16 stages. */
+/* A row whose graph takes longer than the deadline does not outlast it: 400,000 micro-batches in 16
+ * stages. */
 static void a_row_that_takes_long_does_not_outlast_the_deadline(void)
 {
     g_autofree char *text =
@@ -395,8 +396,8 @@ static void the_published_table_is_read_whole(void)
     CU_ASSERT_EQUAL(dead, 405);
 }
 
-/* What plans say of measured runs: their curve was fitted to as many as the table has, and of these as many ran out as it
- * says, by what today's account predicts of the memory. */
+/* The shipped curve of memory was fitted to as many runs as the table has, of which as many ran out
+ * of memory, by today's prediction of their memory. */
 static void the_record_of_the_memory_is_what_the_table_says(void)
 {
     const char *data = g_getenv("REHEARSE_DATA");

@@ -115,7 +115,7 @@ static void jumps_are_told_by_trees(void)
     CU_ASSERT_PTR_NOT_NULL(((const RhSurface *)g_ptr_array_index(whole->surfaces, 0))->trees);
 }
 
-/* What the fit makes of 1,024 rows of a square matrix: seconds. */
+/* Returns the fitted seconds of 1,024 rows of a square matrix. */
 static double seconds_at(const RhSurface *s, double side)
 {
     g_autoptr(RhDevice) d = rh_device_load("h200-sxm", NULL);
@@ -191,7 +191,7 @@ static void caches_read_faster_than_memory_are_no_samples(void)
     CU_ASSERT_TRUE(held->mean_frac < 0.02);
 }
 
-/* Of two kernels for the same shapes the one with more rows is what the engine runs. */
+/* The kernel with more rows is the one that the engine runs, of two kernels for the same shapes. */
 static void kernels_of_one_table_are_not_mixed(void)
 {
     RhKernelTables *table = decode_table("fa3", 0.8);

@@ -395,7 +395,7 @@ static void what_a_data_sheet_says_itself_stands(void)
     CU_ASSERT_STRING_EQUAL(own->curves.sustained_clock_frac.source, "test");
     RH_CHECK_CLOSE(own->curves.gemm_launch_s.value, 9e-6, 1e-12);
     CU_ASSERT_TRUE(own->curves.gemm_k_half.value > 0 && own->curves.tiles_count > 0);
-    /* What the sheet must say, and generations that there are. */
+    /* Data sheets that lack a figure, or name an unknown generation. */
     static const char *const wrong[] = {
         "{\"name\": \"mine\", \"generation\": \"hooper\", " SHEET "}",
         "{\"name\": \"mine\", \"generation\": \"hopper\", \"sms\": 100}",

@@ -42,7 +42,7 @@ static void count(const char *domain, GLogLevelFlags level, const char *text, vo
     *(int *)user += (level & G_LOG_LEVEL_CRITICAL) != 0;
 }
 
-/* Behind the last of a table stands nothing. */
+/* Names and numbers outside of the tables are unknown. */
 static void what_is_no_dtype_and_no_class_is_told(void)
 {
     int told = 0;

@@ -53,8 +53,8 @@ static void products_on_an_h100_take_as_long_as_vidur_measured(void)
     check_products("h100-sxm", products, G_N_ELEMENTS(products));
 }
 
-/* The same of an A100.
- * Source: microsoft/vidur 7d47513, profiling/compute/a100/meta-llama/Llama-2-70b-hf/mlp.csv, medians. */
+/* Queries, keys and values; attention's output; gate and up; down. Source: microsoft/vidur 7d47513,
+ * profiling/compute/a100/meta-llama/Llama-2-70b-hf/mlp.csv, medians. */
 static void products_on_an_a100_take_as_long_as_vidur_measured(void)
 {
     static const Product products[] = {

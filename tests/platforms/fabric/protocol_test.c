@@ -124,7 +124,7 @@ static void all_readers_take_the_same_time(void)
             }
 }
 
-/* What is on the wire of a slow protocol is no more of the buffer. */
+/* Bytes of the buffer are reported without what a slow protocol adds on the wire. */
 static void bytes_of_the_buffer_are_told_as_they_are(void)
 {
     g_autoptr(RhPlatform) p = with_protocols("h100-sxm:8x1,nvlink:450GB/s");
@@ -135,8 +135,8 @@ static void bytes_of_the_buffer_are_told_as_they_are(void)
     CU_ASSERT_STRING_EQUAL(rh_algo_name(ll->algo), "ring-ll");
 }
 
-/* Without a protocol of its own a platform has one line for all sizes; with one for few bytes alone, the line
- * stands for the others. */
+/* A platform without protocols has one line for all sizes; with a protocol for small sizes alone,
+ * the line stands for the others. */
 static void a_platform_without_them_has_its_line(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:8x1,nvlink:450GB/s", NULL);

@@ -80,7 +80,7 @@ static void full_meshes_use_every_link(void)
         MIN(64e9 * summit->nvlink_efficiency_frac.value, 2 * summit->host_bytes_per_s.value), 0.15);
 }
 
-/* No search among GPUs on a switch, on nodes that hold others, or of one. */
+/* Rings are not searched among GPUs on a switch, on nodes that hold others, or of one. */
 static void rings_are_searched_over_meshes_alone(void)
 {
     int32_t gpus[] = {0, 1, 2, 9, 10, 12};

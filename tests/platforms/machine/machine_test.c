@@ -1,4 +1,4 @@
-/* What machines' own tools say: figures of lstopo and nvidia-smi, where several objects differ or say nothing. */
+/* Output of lstopo and nvidia-smi, where several objects differ or say nothing. */
 #include "platforms/machine/machine.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #define PIXEL 0.1 /* coordinates have one decimal */
 
-/* Where the axis says 0 and another number of GiB: pixels of a GiB, from its own labels. */
+/* Place of 0 on the axis, and pixels per GiB, from the axis' own labels. */
 typedef struct {
     double y_zero, gib_of_pixel;
 } Axis;

@@ -1,4 +1,4 @@
-/* What starts a server is in words that its parser has. */
+/* Launches of servers in words that their parsers know. */
 #include <string.h>
 
 #include "base/catalogue_folders.h"
@@ -135,7 +135,8 @@ static void pools_have_roles(void)
     CU_ASSERT_PTR_NULL(strstr(one, "kv-transfer"));
 }
 
-/* In which format weights come is said: by an option where the server makes it of 16 bits, else of the files. */
+/* The format of weights is set by an option where the server makes it from 16 bits; else it is that
+ * of the files. */
 static void formats_of_weights_are_said(void)
 {
     static const struct {

@@ -67,7 +67,7 @@ static double sum_of(const RhSchedule *s, int32_t chunk)
     return sum;
 }
 
-/* What member must hold of chunk at the end; NAN: nothing is asked. */
+/* Returns what a member must hold of a chunk at the end; NAN if nothing is required. */
 static double wanted(const RhSchedule *s, int32_t member, int32_t chunk)
 {
     bool scattered = s->op == RH_OP_REDUCE_SCATTER && s->owner[chunk] != member;
@@ -144,7 +144,7 @@ static void pipelines_move_the_right_data_at_every_length(void)
         }
 }
 
-/* Over a mesh rings are several, some of them doubled, and relays stand between. */
+/* Rings over a mesh move the right data: several, some of them doubled, with relays between. */
 static void rings_over_a_mesh_move_the_right_data(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What a schedule costs on idle links: its closed form; and which algorithm is taken. */
+/* Costs of schedules on idle links against closed forms, and the choice of algorithms. */
 #include <math.h>
 #include <string.h>
 
@@ -193,8 +193,8 @@ static double idle_s(const RhPlatform *platform, const RhProgram *p, RhAlgo algo
     return s ? rh_schedule_time_s(s, p, platform, 0, 0) : HUGE_VAL;
 }
 
-/* Of all there is for an all-reduce but NCCL's tree MPI takes the fastest, or nearly, also where a
- * switch's way up is thin. */
+/* MPI takes the fastest all-reduce except NCCL's tree, or nearly, also where a switch's way up is
+ * thin. */
 static void mpi_takes_what_is_fast_on_its_network(void)
 {
     static const char *const platforms[] = {"lab-star", "lab-tree:16", "lab-2x4:4", "lab-star:6"};

@@ -86,8 +86,9 @@ static void sums_take_as_long_as_apex_measured(void)
     check_timed(rows, G_N_ELEMENTS(rows), NULL);
 }
 
-/* Where the switch sums (NVLS), many bytes among eight H100s take less than a ring's time.
- * Source: microsoft/apex_plus 8769096, all_reduce.csv; microsoft/vidur 7d47513, network/h100_dgx/all_reduce.csv. */
+/* Sums by the switch (NVLS): many bytes among eight H100s take less than a ring's time. Source:
+ * microsoft/apex_plus 8769096, all_reduce.csv; microsoft/vidur 7d47513,
+ * network/h100_dgx/all_reduce.csv. */
 static void switches_sum_as_fast_as_was_measured(void)
 {
     static const Timed rows[] = {{"dgx-h100", RH_OP_ALL_REDUCE, 8, 128, 597e-6},

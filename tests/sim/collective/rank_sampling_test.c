@@ -121,7 +121,7 @@ static void few_of_a_row_stand_for_all(void)
     gsl_rng_free(rng);
 }
 
-/* What is looked at does not grow with the job: of 2^14 to 2^20 ranks the same. */
+/* The number of sampled ranks does not grow with the job: it is equal for 2^14 to 2^20 ranks. */
 static void the_work_does_not_grow_with_the_row(void)
 {
     int32_t before = 0;

@@ -20,7 +20,8 @@ static double route_bytes_per_s(const RhPlatform *platform, int32_t src, int32_t
     return least;
 }
 
-/* In step k member i sends to i + k: the step takes as long as its largest message. */
+/* Returns the closed form: in step k member i sends to i + k, and the step takes as long as its
+ * largest message. */
 static double closed_form_s(const RhPlatform *platform, int32_t n, double bytes,
                             const double *shares, int32_t count)
 {
@@ -157,7 +158,7 @@ static void files_keep_shares(void)
     CU_ASSERT_PTR_NULL(strstr(without, "volumes"));
 }
 
-/* Of each size as many sends as receives, and no more. */
+/* GOAL has as many sends as receives of each size, and none of no bytes. */
 static void goal_sends_what_is_not_nothing(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:4x1");
@@ -195,7 +196,8 @@ static void wrong_volumes_are_refused(void)
 
 /* --- tokens that are sent once --- */
 
-/* By listing every choice: bits of the groups, then of the experts in them. */
+/* Computes the expected parts by listing every choice: bits of the groups, then of the experts in
+ * them. */
 static double parts_by_listing(const RhRouting *r, int32_t parts)
 {
     int32_t size = r->experts / r->groups, each = r->experts / parts;
@@ -262,7 +264,8 @@ static int32_t busiest_of(GRand *rand, const RhRouting *r, int32_t parts, int32_
     return most;
 }
 
-/* Where a token's experts are within groups: drawn 4,000 times over, the busiest rank has as much as told. */
+/* The load of the busiest rank is as drawn 4,000 times, where a token's experts are within
+ * groups. */
 static void chance_is_as_drawn(void)
 {
     static const RhRouting r = {64, 8, 8, 4, 0, 0}, free = {64, 8, 1, 1, 0, 0};
@@ -391,8 +394,9 @@ static void the_busiest_rank_is_as_busy_as_the_load_says(void)
     }
 }
 
-/* Of a pairwise exchange between ranks with a link each every step waits for what goes to the busiest: as
- * if all sent as much. Where some are nearer than others, no step waits longer than that. */
+/* Every step of a pairwise exchange between ranks with a link each waits for the messages to the
+ * busiest member, as if all sent as much. Where some are nearer than others, no step waits longer
+ * than that. */
 static void the_busiest_member_paces_an_exchange(void)
 {
     RhExpertLoad load = {0};
@@ -411,8 +415,8 @@ static void the_busiest_member_paces_an_exchange(void)
     CU_ASSERT_TRUE(kit_time_s(p, nodes, options) < kit_time_s(all, nodes, options));
 }
 
-/* What its kernels make of the data sheets' rates, not what collectives do: on one node, and on four, where
- * a member sends 24 of its 32 parts through its NIC. */
+/* Exchanges take the efficiency of their kernels, not that of collectives: on one node, and on
+ * four, where a member sends 24 of its 32 parts through its NIC. */
 static void kernels_have_a_pace_of_their_own(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");

@@ -57,7 +57,7 @@ static void same_entries(const GPtrArray *a, const GPtrArray *b)
     }
 }
 
-/* Whoever sees every rehearsal has them performed to their ends: the plan is the same. */
+/* A search whose caller sees every rehearsal performs them to their ends; the plan is the same. */
 static void a_plan_is_the_same(void)
 {
     static const struct {

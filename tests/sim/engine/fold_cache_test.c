@@ -41,7 +41,7 @@ static RhFoldedTable *tell(const TrainKit *k, RhFoldedTable *folded)
     return other;
 }
 
-/* What the bounds folded, rehearsals of the same grid take over: exact folds and merged ones. */
+/* Rehearsals of the same grid take over the folds of the bounds, exact and merged ones. */
 static void rehearsals_take_the_bounds_folds(void)
 {
     static const struct {
@@ -90,8 +90,9 @@ static void merged_folds_are_shared_too(void)
     CU_ASSERT_TRUE(is_shared(&k, other, "tp1,pp2,dp550,zero1"));
 }
 
-/* What bounds take of merged ranks before their collectives are asked for is no more than what the quotient says then, and
- * less by next to nothing: of weights beyond 512, which are rounded, and of few. */
+/* Messages of merged ranks are bounded before their collectives are asked for, by no more than
+ * the quotient says later, and by hardly less: for weights beyond 512, which are rounded, and
+ * for few. */
 static void merged_messages_bound_the_quotients(void)
 {
     static const struct {

@@ -391,7 +391,8 @@ static void a_large_job_folds_quickly(void)
     CU_ASSERT_TRUE(took_s < 5); /* with sanitizers; the benchmark holds the real bar */
 }
 
-/* The same colours, classes and weights whether ranks of a block are listed once or each. */
+/* Checks that colours, classes and weights are equal whether ranks of a block are listed once or
+ * each. */
 static void check_blocks(const char *fabric, KitStep k, int32_t block)
 {
     g_autoptr(RhPlatform) platform = kit_platform(fabric);

@@ -1,4 +1,4 @@
-/* What share of its rate each link moves over a run: all of its bytes, and when they are sent. */
+/* Load of each link over a run: all of its bytes, and when they are sent. */
 #include "tests/kit/engine_kit.h"
 
 #define KERNEL_S 2e-3

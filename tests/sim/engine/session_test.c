@@ -35,7 +35,7 @@ static void take_numbers(int32_t item, const GByteArray *bytes, const GError *er
         fprintf(stderr, "    %s\n", error ? error->message : "no numbers");
 }
 
-/* What the body writes into out[]. */
+/* Runs the body in a child and returns what it writes into out[]. */
 static const double *in_child(Child *child, void (*body)(double *out))
 {
     *child = (Child){.body = body};
@@ -46,7 +46,7 @@ static const double *in_child(Child *child, void (*body)(double *out))
     return child->out;
 }
 
-/* In a child, where assertions do not count: */
+/* Ends a child with its error, since assertions do not count there. */
 static void must(bool fine, GError *error)
 {
     if (!fine)

@@ -49,7 +49,7 @@ static double goal_step(const char *text)
     return foreign_step(f, platform);
 }
 
-/* What the text is refused for, whole. */
+/* Checks the whole message with which a text is refused. */
 static void refused(const char *text, const char *message)
 {
     g_autoptr(GError) error = NULL;
@@ -190,8 +190,9 @@ static void wrong_texts_say_where_and_what(void)
 
 /* --- there and back --- */
 
-/* What GOAL cannot say is what communication does to kernels beside it, and that launches of
- * collectives book no SMs: a percent for steps that hide communication, nothing where it hides none. */
+/* A program written as GOAL takes the same step, except for what GOAL lacks: kernels slowed by
+ * communication and SMs booked by launches, a percent for steps that hide communication and nothing
+ * otherwise. */
 static void a_program_written_as_goal_takes_the_same_step(void)
 {
     static const struct {

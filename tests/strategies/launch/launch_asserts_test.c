@@ -1,5 +1,5 @@
-/* Whatever is launched, the framework's own validation of its arguments would let through: a thousand layouts
- * of each framework, drawn over models, against strategies/data/launch-asserts.txt. */
+/* Launches against the frameworks' own validation of arguments: a thousand layouts of each
+ * framework, drawn over models, against strategies/data/launch-asserts.txt. */
 #include <stdio.h>
 #include <string.h>
 
@@ -247,7 +247,7 @@ static const char *const models[] = {
 static const int32_t sizes[] = {8, 16, 64, 128};
 static const int64_t sequences[] = {2048, 4096, 8192};
 
-/* For tests/megatron_arguments.py. */
+/* Writes a launch for tests/megatron_arguments.py. */
 static void write_line(FILE *lines, const RhProblem *c, const RhLaunch *launch)
 {
     if (lines)

@@ -1,5 +1,5 @@
-/* What starts TorchTitan and DeepSpeed, and the scripts around any framework: names exist, layouts are said
- * or refused as the projects' own rules have it. */
+/* Launches of TorchTitan and DeepSpeed, and scripts around any framework: names exist, layouts are
+ * launched or refused by the projects' own rules. */
 #include <string.h>
 
 #include "base/error.h"
@@ -210,7 +210,7 @@ static void a_pipeline_takes_all_samples_of_a_replica(void)
     CU_ASSERT_TRUE(says(whole, "--training.global_batch_size 512"));
 }
 
-/* Its two model classes, each by a flavor with the model's own figures. */
+/* TorchTitan's two model classes get a flavor each with the model's own figures. */
 static void a_model_is_a_flavor_of_its_own(void)
 {
     g_auto(TrainKit) llama = train_kit("llama-3.1-70b", "dgx-h100:8", "bare", 512, 2048);
@@ -273,7 +273,7 @@ static void tpus_are_one_slice(void)
     CU_ASSERT_FALSE(says(gathered, "use_tokamax_splash=True"));
 }
 
-/* What MaxText makes of the number is the samples, where it is no short decimal too. */
+/* MaxText's batch of a device multiplies to the samples, where it is no short decimal too. */
 static void batches_of_a_device_multiply_to_the_batch(void)
 {
     for (int32_t nodes = 1; nodes <= 13; nodes++) {

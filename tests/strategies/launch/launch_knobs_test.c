@@ -78,7 +78,7 @@ static char *text_of(const RhLaunch *launch)
                        launch->flags, NULL);
 }
 
-/* With the knob as it is by default another script, or another layout in effect; no knob is alone. */
+/* Checks that the knob changes the script, or the layout in effect, from that of its default. */
 static void check_knob(const TrainKit *k, const char *framework, const RhFrameworkRules *rules,
                        const RhLayout *l, const char *text, const RhKnob *knob)
 {
@@ -101,8 +101,8 @@ static void check_knob(const TrainKit *k, const char *framework, const RhFramewo
     CU_ASSERT_TRUE(without == NULL || strcmp(without, text) != 0);
 }
 
-/* What the framework has no words for is a rule of its own, so that no plan proposes it; the rest is told with
- * what helps. */
+/* Checks a refusal: what the framework cannot express is a rule of its own, so that no plan
+ * proposes it; other errors come with help. */
 static void check_refusal(const char *framework, const TrainKit *k, const RhLayout *l,
                           const GError *error)
 {

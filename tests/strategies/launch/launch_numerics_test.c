@@ -1,4 +1,4 @@
-/* What starts a model says the numerics of its file, and names what cannot be said. */
+/* Launches state the numerics of a model's file, and name what cannot be expressed. */
 #include <string.h>
 
 #include "base/error.h"
@@ -110,7 +110,7 @@ static RhModel *model_of(const char *more)
     return rh_model_parse(doc, "t", NULL);
 }
 
-/* By either name, as old files and new ones have it. */
+/* Rope scaling is read by either name, as old files and new ones have it. */
 static void both_forms_of_rope_scaling_are_read(void)
 {
     static const char *const forms[] = {

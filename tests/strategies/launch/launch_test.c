@@ -214,7 +214,8 @@ static void context_kinds_are_said_as_megatron_names_them(void)
 
 /* --- sharding, and what it excludes --- */
 
-/* What the rehearsal overlaps, and what Megatron-FSDP does not start without. */
+/* Launches of sharded layouts overlap what the rehearsal does, and set what Megatron-FSDP
+ * requires. */
 static void sharded_layouts_are_launched_with_all_they_need(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
@@ -287,7 +288,7 @@ static void pairs_are_said_where_they_run(void)
     }
 }
 
-/* What is not said is refused. */
+/* Every knob is either launched or refused. */
 static void no_knob_is_left_out(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);

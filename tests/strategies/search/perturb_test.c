@@ -1,4 +1,5 @@
-/* What a change of the case does to a rehearsed layout: by its objective, and held to the change rehearsed. */
+/* Changed cases of a rehearsed layout: their effect on the objective, against the changed case
+ * rehearsed. */
 #include "strategies/search/perturb.h"
 
 #include <glib/gstdio.h>

@@ -191,7 +191,7 @@ static void rules_apart_are_the_rules_together(void)
     gsl_rng_free(rng);
 }
 
-/* What flags alone change is searched where it can matter. */
+/* Knobs that are flags alone are searched where they can matter. */
 static void the_space_has_what_flags_change(void)
 {
     g_auto(TrainKit) dense = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 8, 32768);

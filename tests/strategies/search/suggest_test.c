@@ -1,4 +1,4 @@
-/* What is advised where nothing fits. */
+/* Advice where nothing fits. */
 #include "strategies/search/plan.h"
 #include "tests/kit/train_kit.h"
 

@@ -1,4 +1,4 @@
-/* What lies outside of the search, and what it gives the first row of a plan. */
+/* Layouts outside of the search, and what they gain over the first row of a plan. */
 #include <math.h>
 
 #include "strategies/knob_functions.h"
@@ -25,7 +25,7 @@ static RhPlan *plan_of(const RhProblem *c, const RhPlanOptions *options)
     return plan;
 }
 
-/* Its own rehearsal, whole. */
+/* Returns the step of the layout, rehearsed whole. */
 static double step_s(const RhProblem *c, const RhLayout *layout)
 {
     RhEngineOptions options = {0};
@@ -107,7 +107,8 @@ static void offload_is_the_least_that_fits(void)
     CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes > room_bytes);
 }
 
-/* Where the framework keeps activations in the host's memory, plan goes through that: nothing is left to try. */
+/* Offload is part of the search where the framework keeps activations in the host's memory: nothing
+ * is left to try. */
 static void offload_is_searched_where_it_is_said(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron-bridge", 32, 8192);
@@ -128,7 +129,7 @@ static void offload_is_searched_where_it_is_said(void)
                    rh_memory_budget(&k.c, fixed, 2, 0.05).ranked_bytes);
 }
 
-/* It is not where recomputation is asked for, whose place it takes. */
+/* Offload is not tried where recomputation, whose place it takes, is required. */
 static void offload_is_left_where_nothing_gives_it_place(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron-bridge", 32, 8192);
@@ -159,7 +160,7 @@ static void context_ranks_take_replicas(void)
     RH_CHECK_CLOSE(cp->r->step_time_s, step_s(&k.c, &cp->r->layout), RH_STEADY_APART_FRAC);
 }
 
-/* What was asked for is inside; what is not rehearsed says why. */
+/* Knobs that were asked for are inside the search; a layout that is not rehearsed says why. */
 static void asked_knobs_are_inside(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 64, 4096);

@@ -71,8 +71,8 @@ static const struct {
             {"llama-3.1-8b", "dgx-a100:1", "bare", 64, 4096, 4999},
             {"qwen3-30b-a3b", "dgx-h100:1", "megatron", 32, 4096, 1999}};
 
-/* What a cut, and chunks, take at least, no layout of theirs undercuts; nor does one that keeps within a memory undercut
- * what recomputation for that memory costs. */
+/* Bounds of cuts and chunks are below all layouts that come of them, and so are bounds of
+ * recomputation that a memory limit requires. */
 static void open_candidates_are_bounded(void)
 {
     for (size_t j = 0; j < G_N_ELEMENTS(jobs); j++) {
@@ -100,7 +100,8 @@ static void open_candidates_are_bounded(void)
     }
 }
 
-/* Both orders of ranks take as long where they are said not to differ, and these are no rare layouts. */
+/* Both orders of ranks take the same time where they are said not to differ, and such layouts are
+ * not rare. */
 static void orders_of_alike_nodes_take_as_long(void)
 {
     static const struct {
@@ -133,7 +134,7 @@ static void orders_of_alike_nodes_take_as_long(void)
     }
 }
 
-/* Neither by its bounds nor by what it leaves out does the search miss a quicker layout. */
+/* The search misses no quicker layout, by its bounds or by what it leaves out. */
 static void nothing_drawn_beats_a_plan(void)
 {
     for (size_t j = 0; j < G_N_ELEMENTS(jobs); j++) {

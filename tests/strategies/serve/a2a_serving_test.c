@@ -32,7 +32,8 @@ static void exchanges_are_counted(void)
         CU_ASSERT_PTR_NOT_NULL(rh_a2a_backend_by_name(*name, NULL));
 }
 
-/* Both ways in each of DeepSeek-V3's 58 layers of experts: 10 us more a way are 1.16 ms of an iteration. */
+/* Exchanges go both ways in each of DeepSeek-V3's 58 layers of experts: 10 us more a way are 1.16
+ * ms of an iteration. */
 static void servers_exchange_by_their_kernels(void)
 {
     Setting s = setting_of("deepseek-v3", "dgx-h200:2", "server=sglang-deepep,dp16,ep16,batch=64");
@@ -53,8 +54,8 @@ static void servers_exchange_by_their_kernels(void)
     close_setting(&s);
 }
 
-/* Of 64 tokens of each of 8 ranks all get all, and give a sum for each: 8 x 64 x h values of two bytes, however many
- * experts a token asks. By the all-to-all a rank sends a copy to each of its eight. */
+/* All ranks gather 64 tokens of each of 8, and sum results of each: 8 x 64 x h values of two bytes,
+ * however many experts a token asks. By the all-to-all a rank sends a copy to each of its eight. */
 static void tokens_are_gathered(void)
 {
     Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", "server=vllm,dp8,ep8,batch=64");

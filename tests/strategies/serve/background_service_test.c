@@ -113,7 +113,7 @@ static void both_get_their_share(void)
     close_setting(&s);
 }
 
-/* Nor does a job change anything that stays on links of its own: here the way back. */
+/* A job changes nothing of messages on links of their own: here the way back. */
 static void apart_nothing_changes(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
@@ -129,7 +129,7 @@ static void apart_nothing_changes(void)
     close_setting(&s);
 }
 
-/* Its clock may begin later than the job's, and its times are its own. */
+/* A session's clock may begin later than the job's, and its times are its own. */
 static void a_late_beginning_is_no_change(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
@@ -144,8 +144,9 @@ static void a_late_beginning_is_no_change(void)
     close_setting(&s);
 }
 
-/* Its sums cross the link that the job is on all the time: each iteration lasts its flows' time longer, and the job
- * waits for their bytes. Without the job the session has what the service would have by itself. */
+/* Sums of a server of two nodes cross the link that the job uses all the time: each iteration lasts
+ * its flows' time longer, and the job waits for their bytes. Without the job the session takes the
+ * service's own time. */
 static void a_server_of_two_nodes_shares_its_sums_link(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp2");

@@ -1,4 +1,4 @@
-/* What a deployment says, the servers there are, and the memory that each has. */
+/* Deployments as text, the servers there are, and the memory of each. */
 #include <string.h>
 
 #include "platforms/profile.h"
@@ -48,7 +48,7 @@ static void every_server_is_read(void)
     }
 }
 
-/* What a server names for a device is there, and knows its kernels and its all-reduce. */
+/* Profiles that a server names for a device exist, and contain its kernels and its all-reduce. */
 static void profiles_are_whole(void)
 {
     for (const char *const *name = rh_server_names(); *name; name++) {
@@ -150,7 +150,8 @@ static void activations_are_counted(void)
     CU_ASSERT_EQUAL(more.tokens, (int64_t)more.blocks * 16);
 }
 
-/* Where tokens are drawn there is room for every sequence, though an iteration's tokens were fewer. */
+/* The stage that draws tokens has room for the logits of every sequence, though an iteration has
+ * fewer tokens. */
 static void logits_lie_where_tokens_are_drawn(void)
 {
     RhKvBudget few = room_on("server=trtllm-0.14,batch=2048,chunk=1024"),

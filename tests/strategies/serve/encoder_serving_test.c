@@ -17,7 +17,7 @@ static RhRequests *of_sizes(const int32_t *sizes, int32_t count)
     return requests;
 }
 
-/* Of one batch, all at once. */
+/* Returns the time of one batch whose requests come at once. */
 static double pass_s(const Setting *s, const int32_t *sizes, int32_t count)
 {
     g_autoptr(RhRequests) requests = of_sizes(sizes, count);

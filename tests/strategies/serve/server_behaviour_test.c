@@ -23,8 +23,8 @@ static RhServiceResult *serve_with(Setting *s, const RhServer *server, const RhR
     return serve(s, requests, client);
 }
 
-/* Who comes while an iteration runs waits for its end, and where the next is planned already for that one's, too;
- * runs of iterations are cut as single ones are. */
+/* A request that comes during an iteration waits for its end, and for the next one's if that is
+ * planned already; runs of iterations are cut as single ones are. */
 static void newcomers_wait_for_one_more(void)
 {
     Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
@@ -44,7 +44,7 @@ static void newcomers_wait_for_one_more(void)
     close_setting(&s);
 }
 
-/* Nothing is planned for a server that idles. */
+/* An idle server has no iteration planned and begins at once. */
 static void an_idle_server_begins_at_once(void)
 {
     Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
@@ -124,7 +124,8 @@ static void prompts_stay_whole(void)
     close_setting(&s);
 }
 
-/* In iterations that read prompts, and where kernels are quicker than the host that launches them. */
+/* Launching is a floor of iterations that read prompts, and where kernels are quicker than the host
+ * that launches them. */
 static void launching_is_a_floor(void)
 {
     Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
@@ -151,7 +152,7 @@ static void launching_is_a_floor(void)
     close_setting(&s);
 }
 
-/* Of a prompt's part, without logits. */
+/* Returns the time of reading a part of a prompt, without logits. */
 static double reading_s(Setting *s, const RhServer *server, int32_t tokens)
 {
     s->serving.server = server;
@@ -177,8 +178,8 @@ static void ranks_launch_together(void)
     close_setting(&s);
 }
 
-/* With kernels K and exchanges X an iteration at a share f of their rate takes K/f + X: two sums a layer and one of
- * the embedding. */
+/* An iteration of kernels K and exchanges X takes K/f + X at a share f of the kernels' rate: two
+ * sums a layer and one of the embedding. */
 static void links_keep_their_rate(void)
 {
     Setting s = setting_of("llama-3.1-8b", "h100-sxm:4x1", "server=vllm,tp4");
@@ -219,7 +220,7 @@ static void large_sums_make_no_norms(void)
     close_setting(&s);
 }
 
-/* Of 64 sequences each of eight groups has eight, and a millisecond of its host for each. */
+/* Each of eight groups has eight of 64 sequences, and a millisecond of its host for each. */
 static void groups_have_hosts(void)
 {
     Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", "server=vllm,dp8,ep8,batch=64");

@@ -7,7 +7,7 @@
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 
-/* What one rank copies to the host in a step, and back. */
+/* Counts what one rank copies to the host in a step, and back. */
 static void count_copies(const RhProgram *p, int32_t role, double bytes[2])
 {
     const RhRole *r = rh_program_role(p, role);
@@ -19,8 +19,8 @@ static void count_copies(const RhProgram *p, int32_t role, double bytes[2])
     }
 }
 
-/* Of a llama layer with fused kernels and no cut, its figures of docs/theory/workload.md by hand:
- * n h (12 + 4 g/a + 6 f/h) + 4 n a. */
+/* Returns the kept bytes of an uncut llama layer with fused kernels, by the formula of
+ * docs/theory/workload.md: n h (12 + 4 g/a + 6 f/h) + 4 n a. */
 static double layer_kept(const TrainKit *k, double tokens)
 {
     const RhLayerKind *kind = &k->model->kinds[0];
@@ -44,7 +44,8 @@ static void all_layers_but_the_last_travel_once_each_way(void)
     RH_CHECK_CLOSE(bytes[0], 8 * 0.3 * (layers / 2 - 1) * layer, 1e-12);
 }
 
-/* In place of what layers keep: a share on its way out, one on its way in, and one at work. */
+/* A device holds three layers of offloaded activations: one on its way out, one on its way in, and
+ * one at work. */
 static void a_device_holds_three_layers_of_what_travels(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);

@@ -37,7 +37,7 @@ static Sums sums_of(const TrainKit *k, const RhProgram *p)
     return s;
 }
 
-/* The same kernels and bytes in another order, and less of the bytes in the way. */
+/* Pairs have the same kernels and bytes in another order, and less exposed communication. */
 static void pairs_hide_what_their_halves_wait_for(void)
 {
     static const char *const rows[][2] = {
@@ -60,8 +60,8 @@ static void pairs_hide_what_their_halves_wait_for(void)
     }
 }
 
-/* The same slots; at the turn two replicas change outputs there and gradients back, a message each for every
- * micro-batch. Where these cost nothing, the step is DualPipeV's. */
+/* DualPipe has the slots of DualPipeV; at the turn two replicas exchange outputs and gradients, a
+ * message each for every micro-batch. Where these cost nothing, the step is DualPipeV's. */
 static void dualpipe_goes_on_where_dualpipe_v_turns(void)
 {
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "h100-sxm:8x2,ib:400Gb/s", "bare", 64, 2048);
@@ -149,7 +149,7 @@ static void pairs_need_a_schedule_that_has_them(void)
     CU_ASSERT_EQUAL(l.overlap, RH_OVERLAP_NONE);
 }
 
-/* As it was typed, before one stage makes schedules alike. */
+/* Checks the layout as typed, before one stage makes schedules alike. */
 static void schedules_of_two_chunks_need_stages(void)
 {
     static const char *const rows[][2] = {

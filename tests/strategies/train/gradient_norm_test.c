@@ -80,7 +80,7 @@ static void ranks_with_other_experts_take_part(void)
     CU_ASSERT_EQUAL(count_norms(p, 16), 2);
 }
 
-/* Of the norm among these ranks, nothing else under way. */
+/* Returns the time of the norm's sum among these ranks on idle links. */
 static double sum_s(const TrainKit *k, const RhLayout *l)
 {
     g_autoptr(RhProgram) p = rh_train_build(&k->c, l, NULL);
@@ -111,7 +111,7 @@ static RhStageMemory states(const TrainKit *k, const RhLayout *l, int32_t stage)
     return rh_stage_memory(model_cost, l, stage);
 }
 
-/* Where all stages are one, it is the kernel and the sum; and the graph knows both. */
+/* A step of one stage is longer by the kernel and the sum, in the graph as well. */
 static void a_step_is_longer_by_reading_and_summing(void)
 {
     static const struct {
@@ -182,8 +182,8 @@ static void folded_agrees_with_unfolded(void)
     }
 }
 
-/* What all ranks of the job sum takes the same time in every layout: the bounds work it out once, and no
- * rehearsal that is given their times does so again. */
+/* The norm over the whole job takes the same time in every layout: the bounds compute it once, and
+ * rehearsals that are given their times do not compute it again. */
 static void a_search_works_out_the_whole_jobs_norm_once(void)
 {
     const char *layouts[] = {"tp8,pp2,dp2,zero1", "tp2,pp4,dp4,zero1", "tp1,pp1,dp32,zero2"};

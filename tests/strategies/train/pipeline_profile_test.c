@@ -1,4 +1,4 @@
-/* What a schedule says of a stage is told by its ends and some of the middle, however long it is. */
+/* Profiles of long schedules are computed from their ends and some of the middle. */
 #include <string.h>
 
 #include "strategies/train/pipeline_profile.h"

@@ -32,8 +32,8 @@ static void sequence_parallel_steps_take_the_seconds_of_their_paper(void)
     check_steps("megatron", 2048, steps, G_N_ELEMENTS(steps), 0.08);
 }
 
-/* The same with all layers run again and without sequence parallelism, on the software before it.
- * Source: Korthikanti et al. 2022 (arXiv 2205.05198), tables 3 and 5. */
+/* A step of GPTs with all layers run again and without sequence parallelism, on the software before
+ * it. Source: Korthikanti et al. 2022 (arXiv 2205.05198), tables 3 and 5. */
 static void recomputed_steps_take_the_seconds_of_their_paper(void)
 {
     static const Step steps[] = {

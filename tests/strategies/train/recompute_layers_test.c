@@ -43,8 +43,8 @@ static void a_layer_more_keeps_so_much_less(void)
     RH_CHECK_CLOSE(peak_of_stage(&k, &some, 3), peak_of_stage(&k, &none, 3), 1e-12);
 }
 
-/* As many as fit, of every stage, and one less of any does not; later stages but the last hold less and recompute
- * no more. */
+/* The fewest recomputed layers of every stage fit, and one less of any does not; later stages but
+ * the last hold less and recompute no more. */
 static void least_is_what_fits_and_one_less_does_not(void)
 {
     static const char *const layouts[] = {
@@ -76,7 +76,8 @@ static void least_is_what_fits_and_one_less_does_not(void)
     }
 }
 
-/* Nothing where nothing must be, all where even that is too little; what was not left open stays. */
+/* Recomputation is none where nothing must be recomputed, and full where even that is too little;
+ * fixed values stay. */
 static void ends_have_names_of_their_own(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 32, 8192);

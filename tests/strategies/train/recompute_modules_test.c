@@ -107,8 +107,8 @@ static void modules_drop_and_replay_what_is_counted_by_hand(void)
     }
 }
 
-/* What a module that begins with the block's input replays is the block's forward pass but for its
- * norm and sum. */
+/* A module that begins with the block's input replays the block's forward pass without its norm and
+ * sum. */
 static void a_block_that_is_run_again_runs_its_forward_pass(void)
 {
     static const struct {

@@ -15,8 +15,8 @@ static double streams_of(const char *stack, const char *text, RhTrainMemory *m)
     return rh_train_streams_bytes(&k.c, &l, m);
 }
 
-/* Both ends and the first layer arrive at once. Shares of gradients are the fullest moment's already, where a step has one
- * micro-batch and each is reduced. */
+/* Both ends and the first layer are gathered at once. Shares of gradients are part of the fullest
+ * moment where a step has one micro-batch and each is reduced. */
 static void ends_arrive_with_a_layer(void)
 {
     RhTrainMemory m;
@@ -29,7 +29,8 @@ static void ends_arrive_with_a_layer(void)
     CU_ASSERT_EQUAL(streams_of("megatron", "dp8,zero1", &m), 0);
 }
 
-/* With stages gradients are summed whole, in the stream of the kernels, and their shares come at the end in another. */
+/* Gradients of stages are summed whole, in the stream of the kernels, and their shares come at the
+ * end in another. */
 static void shares_of_stages_come_besides(void)
 {
     RhTrainMemory m;

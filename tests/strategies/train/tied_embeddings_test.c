@@ -13,7 +13,7 @@ static const struct {
                   {"tp1,pp2,dp16,zero2", 1, 16},    {"tp1,pp2,dp8,cp2,zero3", 1, 16},
                   {"tp4,pp2,vpp2,dp4,zero0", 4, 1}, {"tp8,pp4,dp1", 8, 1}};
 
-/* Of all sums of tied gradients in the program: how many, and checks each. */
+/* Checks each sum of tied gradients in the program, and returns their number. */
 static int32_t check_exchanges(const TrainKit *k, const RhProgram *p, const RhLayout *l,
                                double bytes)
 {

@@ -11,7 +11,7 @@ typedef struct {
     double flops, bytes;
 } Counted;
 
-/* Of the program's bundles, each once. */
+/* Counts the kernels of the program's bundles, each once. */
 static Counted count_kernels(const TrainKit *k, const char *layout)
 {
     Counted n = {0};
@@ -102,7 +102,7 @@ static void tokens_are_sent_once(void)
     }
 }
 
-/* The same kernels, and some of them between a dispatch and what waits for it. */
+/* A shared expert has the same kernels, some of them between a dispatch and its end. */
 static void a_shared_expert_runs_beside_the_exchange(void)
 {
     g_auto(TrainKit) k = train_kit("deepseek-v3", "dgx-h100:2", "bare", 32, 2048);
@@ -183,7 +183,7 @@ static void zero_3_gathers_each_class_where_it_lies(void)
                    1e-12);
 }
 
-/* As many FLOPs as without, and as many parameters in all. */
+/* Spreading experts keeps the FLOPs and the total of parameters. */
 static void spreading_experts_keeps_their_work(void)
 {
     g_auto(TrainKit) k = train_kit("deepseek-v3", "dgx-h100:2", "bare", 32, 2048);

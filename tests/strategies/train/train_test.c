@@ -37,9 +37,10 @@ static void tensor_parallel_volume_is_as_published(void)
                    m * full * (5 * L + 2), 1e-12);
 }
 
-/* In steps as many bytes go as at once: of a layer two gathers forward and two of gradients as t - 1
- * shifts of a part, two sums as four scatters of a quarter; the inputs gathered again, the head and
- * the embedding as before. Recomputation replays all but the last sum. The work is the same. */
+/* Tensor collectives in steps move as many bytes: for a layer two gathers forward and two of
+ * gradients as t - 1 shifts of a part, two sums as four scatters of a quarter; the inputs gathered
+ * again, the head and the embedding as before. Recomputation replays all but the last sum. The work
+ * is the same. */
 static void tensor_collectives_in_steps_move_as_much(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 8, 2048);

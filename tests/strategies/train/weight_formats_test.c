@@ -27,7 +27,7 @@ static RhStageMemory states_of(const RhProblem *c, const RhLayout *l)
     return rh_stage_memory(model_cost, l, 0);
 }
 
-/* Of what the step gathers. */
+/* Returns the bytes that the step gathers. */
 static double gathered_bytes(const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhProgram) p = rh_train_build(c, l, NULL);
@@ -89,8 +89,8 @@ static void products_run_at_the_formats_rate(void)
     RH_CHECK_CLOSE(s[2] / s[0], 989.4 / 67, 0.05);
 }
 
-/* Both layouts of what layers have, 1 byte each, and the rest as it is: no copy of 2 bytes of them. What
- * is gathered of them is 1 byte. */
+/* Layers hold both layouts of narrow weights, 1 byte each, and the rest unchanged, without a copy
+ * of 2 bytes; gathers move 1 byte. */
 static void narrow_weights_are_held_and_gathered_narrow(void)
 {
     g_auto(TrainKit) wide = kit(&rh_recipe_fp8, false);
@@ -166,7 +166,8 @@ static void frozen_weights_are_held_narrow_and_shared_out(void)
     }
 }
 
-/* Of a frozen weight nothing is cast again; where one layout is held every micro-batch makes the other. */
+/* Frozen weights are not cast again; where one layout is held, every micro-batch makes the
+ * other. */
 static void frozen_layouts_are_made_in_every_backward(void)
 {
     g_auto(TrainKit) k = kit(&rh_recipe_fp8, true);

@@ -27,7 +27,8 @@ static void experts_of_a_group_are_shared_out_in_it(void)
     CU_ASSERT_EQUAL(train_group_bytes(p, "edp", RH_OP_ALL_REDUCE), 0);
 }
 
-/* With ep8 a group of eight has each expert once: whole, and all-reduced over the groups once a step. */
+/* A group of eight with ep8 has each expert once: whole, and all-reduced over the groups once a
+ * step. */
 static void experts_that_a_group_has_once_are_whole(void)
 {
     g_auto(TrainKit) k = train_kit(MODEL, "dgx-h100:2", "bare", 32, 2048);

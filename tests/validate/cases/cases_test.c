@@ -196,7 +196,7 @@ static const char kept[] =
     "cp,ep,vpp,microbatch,global_batch,recompute,seqpar,zero,precision,"
     "measured_iteration_s,measured_tflops_per_gpu,note\n";
 
-/* What is said of one row; the reason it cannot be, or NULL. Caller frees. */
+/* Translates one row; returns why it cannot be, or NULL. The caller frees it. */
 static char *translate(const char *row, RhTranslator *t, RhTranslated *out)
 {
     g_autofree char *text = g_strconcat(kept, row, NULL);
@@ -250,8 +250,8 @@ static void sizes_of_a_source_are_the_models(void)
     rh_translated_clear(&other);
 }
 
-/* What was timed as rounds is asked of a round, of the same stack; where memory ran out nobody
- * knows what was asked. */
+/* A run timed in rounds is predicted as one round, of the same stack; where memory ran out the
+ * question is unknown. */
 static void a_step_of_rounds_is_asked_of_one(void)
 {
     static const char cells[] = "Aleph Alpha layouts,llama-13b,40,5120,40,40,13824,128000,2048,"
@@ -337,7 +337,8 @@ static void adapters_are_read_from_the_note(void)
 }
 
 /* TFLOP/s a GPU alone are seconds by the model's own FLOPs. */
-/* Of rows that give one, whether or not they give a time as well; the rest count in no figure of peaks. */
+/* Peaks are judged in rows that give one, with or without a time; other rows count in no figure of
+ * peaks. */
 static void peaks_are_judged_where_a_row_has_one(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");

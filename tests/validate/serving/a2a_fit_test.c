@@ -184,7 +184,7 @@ static void too_few_rows_are_told(void)
                                "2 sizes are too few to tell 2 constants");
 }
 
-/* Where links have room for more, the SMs are the limit: half of them take twice as long. */
+/* SMs are the limit where links have room for more: half of them take twice as long. */
 static void sms_are_a_limit(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("dgx-b200:1", NULL);

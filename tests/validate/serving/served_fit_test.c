@@ -36,7 +36,7 @@ static RhCaseTable *table_of(const double *ttft_ms, const double *tpot_ms)
     return table;
 }
 
-/* What the tree says of them now. */
+/* Predicts the rows with the constants of the tree. */
 static void predict(double *ttft_ms, double *tpot_ms)
 {
     g_autoptr(RhCaseTable) table = table_of(NULL, NULL);
@@ -88,7 +88,7 @@ static void what_was_put_in_is_found(void)
     CU_ASSERT_TRUE(fit->tpot[1].fitted.mape_frac < 0.01);
 }
 
-/* Of a slow server's rows that give tokens a second alone. */
+/* Constants of a slow server are found from rows that give tokens a second alone. */
 static void tokens_a_second_tell_constants_too(void)
 {
     g_autoptr(GError) error = NULL;

@@ -99,8 +99,8 @@ static void pools_are_told_by_the_note(void)
                            "server=trtllm-dynamo,tp1,ep16,dp16,kv=fp8/tp16,ep16,replicas=3,kv=fp8");
 }
 
-/* Where the note does not tell workers, the recipe for so many clients does, when there is one alone: a row of H200 and
- * one of H100, to which nothing was fitted. */
+/* Pools come from the recipe for so many clients, if it is the only one, where the note does not
+ * give workers: a row of H200 and one of H100, to which nothing was fitted. */
 static void pools_are_told_by_recipes(void)
 {
     g_autoptr(RhEvaluation) j = judge(
@@ -152,7 +152,7 @@ static void check_skipped(const char *row, const char *why)
     CU_ASSERT_PTR_NOT_NULL(strstr(last->skipped, why));
 }
 
-/* What cannot be said is left out with its reason. */
+/* Rows that cannot be translated are left out with the reason. */
 static void reasons_are_told(void)
 {
 #define ROW(gpu, tp, isl, at_once, precision, note)                                                \
@@ -190,9 +190,9 @@ static void reasons_are_told(void)
 #undef ROW
 }
 
-/* What servers print of their cache is what a service has: logs of one vLLM to 2.5 % whatever model, format and
- * ranks; none is off by more than a sixth.
- * Source: logs of servers, validate/data/published-caches.csv has each one's address. */
+/* Cache sizes that servers print are those of a service: logs of one vLLM to 2.5 % whatever model,
+ * format and ranks; none is off by more than a sixth. Source: logs of servers,
+ * validate/data/published-caches.csv has each one's address. */
 static void caches_are_as_printed(void)
 {
     g_autoptr(GError) error = NULL;

@@ -25,7 +25,7 @@ static char *line_of(int32_t i, const RhRequestRecord *s)
                            5 + s->t_first_s, 5 + s->t_end_s);
 }
 
-/* What a server of other constants would have printed. */
+/* Returns the timeline that a server with other constants would print. */
 static char *made_up(int32_t count)
 {
     Setting s = setting_of("llama-3.1-8b", "rtx-4090:1x1", "server=vllm,batch=32,chunk=2048");

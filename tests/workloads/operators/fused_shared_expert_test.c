@@ -75,7 +75,7 @@ static double token_s(Setting *s, int32_t shared_inside)
     return s_;
 }
 
-/* Of models of as many experts as the server says. */
+/* A server fuses the shared expert for models with the number of experts that it states. */
 static void a_server_has_it_for_its_models(void)
 {
     Setting s = setting_of("deepseek-v3", "dgx-h200:1", "server=sglang,tp8");

@@ -68,7 +68,7 @@ static RhParams params_of(const RhModel *m, int32_t tp)
 
 /* --- Scans --- */
 
-/* What a scan needs and what its chunked form does; by hand, of n tokens. */
+/* FLOPs that a scan needs and that its chunked form does; by hand, of n tokens. */
 typedef struct {
     const char *config;
     double weights, recurrence, forward,
@@ -77,9 +77,10 @@ typedef struct {
     double state_entries;
 } ScanRow;
 
-/* Of 2048 tokens. Mamba-2: values, gate, B, C and a step into, values out of it; four taps on values, B
- * and C. An update and a look at a state of 64 x 128 for each of 64 heads. Chunks of 128: scores of 8
- * groups, times values. DeltaNet: chunks of 64, queries and keys repeated for 48 heads. */
+/* FLOPs of 2048 tokens. Mamba-2: values, gate, B, C and a step into, values out of it; four taps
+ * on values, B and C. An update and a look at a state of 64 x 128 for each of 64 heads. Chunks
+ * of 128: scores of 8 groups, times values. DeltaNet: chunks of 64, queries and keys repeated
+ * for 48 heads. */
 static const double N = 2048;
 static ScanRow mamba_row(void)
 {
@@ -423,8 +424,8 @@ static void an_encoder_sees_the_whole_square(void)
     RH_CHECK_CLOSE(2 * flops_of(m, 0, RH_PASS_FORWARD, &ring), f.weights + f.pairs, 1e-14);
 }
 
-/* With sequence parallelism a block's input is gathered for its products, forward and again backward: all tokens'
- * columns, beside what the block works in otherwise. */
+/* A block's gathered input, forward and again backward, lies beside its working memory with
+ * sequence parallelism: all tokens' columns. */
 static void what_is_gathered_lies_beside_the_rest(void)
 {
     static const char *const models[] = {MAMBA, DELTA, LIGHTNING, SHORT, HYBRID, "llama-3.1-8b"};

@@ -1,4 +1,4 @@
-/* What operators move and keep, and what they do when a model is served. */
+/* Bytes that operators move and keep, and their work in serving. */
 #include "tests/kit/operators_kit.h"
 
 /* --- Bytes --- */
@@ -15,7 +15,7 @@ static double bytes_of(const RhModel *m, RhBlock block, RhPass pass, RhKernelCla
     return bytes;
 }
 
-/* What is not tagged as assumed is a count of tensors that are read and written, 2 B an element. */
+/* Bytes that are not assumed are counts of tensors read and written, 2 B an element. */
 static void fused_kernels_touch_each_tensor_once(void)
 {
     const double n = 1024, f = 14336, h = 4096, heads = (32 + 8) * 128;

@@ -222,9 +222,9 @@ static double pairs_flops(const GArray *kernels, RhKernelClass cls)
     return sum;
 }
 
-/* Whatever ranks exchange, each computes 1/c of the pairs. Gathered are the keys and values of all r
- * that have the same heads; exchanged queries, keys and values, and the output; a key-value head that
- * is not enough for all goes to several. */
+/* Each context rank computes 1/c of the pairs, whatever ranks exchange. Gathered are the keys and
+ * values of all r that have the same heads; exchanged queries, keys and values, and the output; a
+ * key-value head that is not enough for all goes to several. */
 static void context_ranks_share_pairs_whatever_they_exchange(void)
 {
     static const struct {
@@ -275,7 +275,7 @@ static void context_ranks_share_pairs_whatever_they_exchange(void)
     }
 }
 
-/* Of one pass: FLOPs of GEMMs by format, and bytes of casts. */
+/* FLOPs of GEMMs by format, and bytes of casts, in one pass. */
 typedef struct {
     double narrow, wide, cast_bytes;
 } Formats;
@@ -329,7 +329,7 @@ static void a_recipe_narrows_linear_layers_alone(void)
     RH_CHECK_CLOSE(routed.narrow, 2 * 2 * n * h * 3 * f, 1e-14);
 }
 
-/* What a linear layer reads backward is kept in 1 byte: the norm's output and the second GEMM's
+/* Linear layers keep their inputs for backward in 1 byte: the norm's output and the second GEMM's
  * input; attention's output is kept wide besides, for its own backward. */
 static void a_recipe_keeps_operands_narrow(void)
 {
@@ -404,7 +404,8 @@ static double norm_bytes(const RhModel *m, const RhShard *shard, RhPass pass)
     return sum;
 }
 
-/* What cannot be counted of passes over tensors are facts of the stack; without one the same are assumed. */
+/* Passes over tensors that cannot be counted are facts of the stack; without one the same are
+ * assumed. */
 static void passes_move_what_the_stack_says(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-3.2-1b", NULL);

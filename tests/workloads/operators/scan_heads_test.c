@@ -14,7 +14,7 @@
     "'num_key_value_heads': 4, 'mamba_num_heads': 64, 'mamba_d_state': 64, 'mamba_step': 2, "      \
     "'full_attention_idx': [], 'vocab_size': 100000}"
 
-/* In the middle of every `mamba_step` layers PLaMo 2 has attention in a window. */
+/* PLaMo 2 has attention in a window in the middle of every `mamba_step` layers. */
 static void attention_stands_in_the_middle_of_a_turn(void)
 {
     g_autoptr(RhModel) plamo = model_load(PLAMO2(4));
@@ -26,7 +26,7 @@ static void attention_stands_in_the_middle_of_a_turn(void)
                   "full_attention_idx");
 }
 
-/* Of PLaMo's scan: beside its steps kernels do what the row counts; steps are Mamba-2's, which it shares. */
+/* PLaMo's scan does the FLOPs that its row counts beside its steps, which are Mamba-2's. */
 static void a_scan_of_heads_is_told_by_columns(void)
 {
     const double n = 2 * 512, h = 4096, in = 64 * 128, told = 256 + 2 * 64;
@@ -56,7 +56,7 @@ static void a_scan_of_heads_is_told_by_columns(void)
     }
 }
 
-/* Of xLSTM's scan: the state of a sequence in fp32, and nothing that grows. */
+/* xLSTM's scan keeps the state of a sequence in fp32, and nothing that grows. */
 static void states_do_not_grow(void)
 {
     g_autoptr(RhModel) m = model_load(XLSTM(2));

@@ -10,7 +10,7 @@
     "{'model_type': 'jamba', 'num_hidden_layers': 16, 'hidden_size': 4096, "                       \
     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'intermediate_size': 14336, "            \
     "'num_experts': 16, 'num_experts_per_tok': 2, 'mamba_dt_rank': 256, 'vocab_size': 1024}"
-/* The same attention and scan in a layer of their own each, and side by side. */
+/* Sizes of an attention and a scan, in a layer of their own each and side by side. */
 #define SIZES                                                                                      \
     "'hidden_size': 2688, 'num_attention_heads': 32, 'num_key_value_heads': 2, 'head_dim': 128, "  \
     "'intermediate_size': 1856, 'vocab_size': 1024, 'mamba_d_state': 128, 'mamba_d_conv': 4, "     \
@@ -78,8 +78,8 @@ static void a_selective_scan_keeps_three_tensors(void)
     CU_ASSERT_EQUAL(b.kept - a.kept, N * (2 * 2 * D + 8 * H));
 }
 
-/* Of 32 heads of 128 columns: queries, keys, values, a rate a head, two latents of 128, out; from latents
- * decays and a gate. */
+/* Kimi delta attention of 32 heads of 128 columns has these figures: queries, keys, values, a rate
+ * a head, two latents of 128, out; from latents decays and a gate. */
 static void kimi_delta_attention_has_these_figures(void)
 {
     const double h = 2304, k = 4096;

@@ -131,7 +131,7 @@ static void what_is_begun_before_its_call_is_answered_in_it(void)
             every_fate_is_told(jobs[i], true, begun);
 }
 
-/* What a server was told, and whether it is to be lost. */
+/* News that a server was told, and whether it is to be lost. */
 typedef struct {
     char told[16];
     bool *lost; /* shared with the children */
@@ -232,7 +232,7 @@ static void what_is_begun_may_be_forgotten(void)
     server_round(server, "more", "9 nothing"); /* by the caller's own */
 }
 
-/* What a server began with. */
+/* Data that a server began with. */
 typedef struct {
     bool can_begin, has_begun;
 } Begun;
@@ -252,7 +252,8 @@ static GByteArray *say_begun(const void *item, void *user, GError **error)
     return g_byte_array_new_take((guint8 *)text, strlen(text));
 }
 
-/* Its workers find done what it began with, its caller's do not; one that cannot begin is as good as lost. */
+/* Workers of a nursery find done what it began with, those of its caller do not; a nursery that
+ * cannot begin is as good as lost. */
 static void a_nursery_begins_once(void)
 {
     Begun fine = {.can_begin = true}, fails = {0};

@@ -186,7 +186,8 @@ static void electricity_is_money(void)
     }
 }
 
-/* Without tokens: as many whole steps as the budget, or the date, has room for at the upper end of the error bar. */
+/* A question without tokens gets as many whole steps as the budget, or the date, has room for at
+ * the upper end of the error bar. */
 static void a_budget_buys_whole_steps(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
@@ -220,7 +221,7 @@ static void the_most_tokens_win_where_none_are_said(void)
     CU_ASSERT_TRUE(at(cells, 0)->pareto); /* less energy */
 }
 
-/* Neither a fraction of a step nor one more than there are. */
+/* Runs have whole steps: no fraction, and not one more than needed. */
 static void steps_are_whole(void)
 {
     static const struct {
@@ -298,7 +299,7 @@ static void cells_planned_together_are_those_planned_alone(void)
     }
 }
 
-/* What the others found is freed, and nothing is left to free. */
+/* Results of the other cells are freed after an error. */
 /* Few GPUs have long pipelines to rehearse, many have many ranks: the middle is quick and comes last. */
 static void cells_of_the_ends_are_begun_first(void)
 {

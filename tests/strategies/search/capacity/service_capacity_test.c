@@ -119,7 +119,8 @@ static void the_cheapest_that_meets_the_goal_is_best(void)
     CU_ASSERT_EQUAL(rh_service_judge(&goal, cells), 0);
 }
 
-/* Of equals the first stands on the front alone, and nothing served is never best. */
+/* The first of equal cells stands on the front alone, and a cell that serves nothing is never
+ * best. */
 static void equals_and_none(void)
 {
     g_autoptr(RhServePlan) a = plan_new();

@@ -54,7 +54,8 @@ static RhPlan *plan(Setting *s, const int32_t *nodes)
 
 static const int32_t even[] = {0, 2}, odd[] = {1, 3}, apart[] = {4, 5};
 
-/* What the program's messages are in all: with one micro-batch none is under way beside another. */
+/* Returns the bytes of all messages of the program: with one micro-batch none is under way beside
+ * another. */
 static double bytes_sent(const Setting *s)
 {
     g_autoptr(RhProgram) p = rh_train_build(&s->k.c, &s->other.layout, NULL);
@@ -122,7 +123,8 @@ static void too_few_free_nodes_are_an_error(void)
     train_kit_clear(&s.k);
 }
 
-/* However little time there is: an answer whose first was rehearsed beside, or that none was in time. */
+/* A search that runs out of time still answers: its first was rehearsed beside the jobs, or says
+ * that none was in time. */
 static void time_may_run_out_at_any_moment(void)
 {
     Setting s;

@@ -199,7 +199,7 @@ static void nothing_beside_the_rows_is_better_than_one(void)
         CU_ASSERT_TRUE(entry(plan, i)->step_time_s >= entry(plan, i - 1)->step_time_s);
 }
 
-/* What is run again saves memory, or is no row of its own. */
+/* Recomputation that saves no memory is no row of its own. */
 static void recomputation_that_saves_nothing_is_folded(void)
 {
     RhPlanOptions o = {.gap_frac = 0.002, .top = 12, .listed = true}, all = o;
@@ -269,7 +269,7 @@ static void a_near_miss_is_near(void)
     }
 }
 
-/* What was rehearsed comes first; the rest are bounds, and known as such. */
+/* Rehearsed rows of a quick plan come first; the rest are bounds and marked as such. */
 static void a_quick_plan_rehearses_its_first_few(void)
 {
     RhPlanOptions o = {.quick = true, .top = 40};
@@ -335,7 +335,8 @@ static void hear(const char *stage, int64_t done, int64_t total, double best_s, 
         heard->performed_of = total;
 }
 
-/* Who waits hears of the best row's being performed again, too, which may take a good part of the time. */
+/* Progress is reported while the best row is simulated again, which may take a good part of the
+ * time. */
 static void every_stage_that_takes_long_is_heard_of(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 8192);
@@ -386,7 +387,7 @@ static void changes_come_smallest_first(void)
     CU_ASSERT_EQUAL(first->value, 294912); /* not 262144: the nearest that fits */
 }
 
-/* What is advised is as safe as what is ranked, whether nothing fits or all that does is too full. */
+/* Advised changes are as safe as ranked rows, whether nothing fits or all that fits is too full. */
 static void changes_are_safe(void)
 {
     static const struct {
@@ -427,7 +428,7 @@ static void a_change_keeps_the_limits_it_does_not_name(void)
     }
 }
 
-/* Of this process: what others do meanwhile does not count. */
+/* Returns the processor time of this process; that of others does not count. */
 static double processor_s(void)
 {
     return (double)clock() / CLOCKS_PER_SEC;
@@ -482,7 +483,7 @@ static void a_sequence_without_positions_is_the_reason(void)
 }
 
 #ifndef RH_SANITIZED /* a sanitizer reserves terabytes */
-/* Of the address space, over what the process has by now. */
+/* Limits the address space to so much more than the process has now. */
 static void allow_mb(int64_t mb, struct rlimit *before)
 {
     g_autofree char *text = NULL;

@@ -1,4 +1,4 @@
-/* From a run to the cost tree: every term is a sum over what tasks did. */
+/* Cost trees of runs: every term is a sum over tasks. */
 #include "strategies/search/rehearsals/run_metrics.h"
 
 #include "report/report.h"
@@ -221,7 +221,7 @@ static void a_bar_widens_beyond_what_was_measured(void)
 
 /* --- bounds --- */
 
-/* What a bound says of kernels is what the rehearsal ran. */
+/* Checks that a bound's kernels are those of the rehearsal. */
 static void check_bound(const TrainKit *k, const char *layout)
 {
     g_autoptr(RhBoundCache) cache = rh_bound_new(&k->c);

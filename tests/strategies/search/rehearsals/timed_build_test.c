@@ -44,7 +44,7 @@ static void in_time_the_answer_is_the_same(void)
     CU_ASSERT_EQUAL(longest->step_time_s, b->step_time_s);
 }
 
-/* Nothing that takes long is timed beyond the deadline, and what is left out only lowers the bound. */
+/* Collectives are not timed after the deadline; leaving them out only lowers the bound. */
 static void beyond_the_deadline_collectives_count_as_nothing(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:4", "megatron", 64, 4096);

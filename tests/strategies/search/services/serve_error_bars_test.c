@@ -1,4 +1,5 @@
-/* What a service is allowed to be off by: what was measured alike, else the widest of its kind of model. */
+/* Error bars of services: those of similar measured ones, else the widest of their kind of
+ * model. */
 #include <math.h>
 
 #include "strategies/search/services/serve_error_bars.h"
@@ -12,7 +13,8 @@ static RhSloAllowance allowed(const char *model, const char *platform, const cha
     return allowance;
 }
 
-/* Of one pool whose cache is not full: the widest of the kind in each time, and the least. */
+/* Returns the widest bar of the kind in each time, and the least, for one pool whose cache is not
+ * full. */
 static RhServedBar widest_of(const char *kind, RhServedBar *least)
 {
     const GArray *bars = rh_record_shipped()->serving.bars;
@@ -59,7 +61,7 @@ static void where_something_alike_was_measured_its_own_bar_counts(void)
     CU_ASSERT_TRUE(a.tpot_frac > 0 && a.tpot_frac < widest.tpot_frac);
 }
 
-/* Nobody published services of them. */
+/* Models that make no tokens have no bar, because no services of them were published. */
 static void models_that_make_no_tokens_are_allowed_nothing(void)
 {
     RhSloAllowance a = allowed("bert-large", "dgx-a100:1", "server=triton,tp1");

@@ -1,4 +1,4 @@
-/* What of a service's kernels lies beyond what was measured is told, and nothing of usual services. */
+/* Warnings about kernels of services outside of the measured range, and none for usual services. */
 #include "strategies/search/services/serve_extrapolation.h"
 
 #include "tests/kit/serve_kit.h"
@@ -38,7 +38,7 @@ static void long_prompts_leave_the_tables(void)
     close_setting(&s);
 }
 
-/* On a B200 there is a table of experts in mxfp4, and of no others. */
+/* Experts without a measured table are reported: a B200 has one of mxfp4 alone. */
 static void experts_without_a_table_are_told(void)
 {
     static const struct {
@@ -55,7 +55,7 @@ static void experts_without_a_table_are_told(void)
     }
 }
 
-/* Nobody was answered: nothing is known of a mean request. */
+/* A service that answered nobody has no mean request to report. */
 static void of_nobody_nothing_is_told(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1");

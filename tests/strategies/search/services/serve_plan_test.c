@@ -118,7 +118,7 @@ static RhServePlan *plan_of(const Kit *k, const RhServePlanOptions *options)
     return plan;
 }
 
-/* Of so many replicas more, or fewer: are the levels kept at the rate that was given? */
+/* Does a service of so many replicas more, or fewer, keep the levels at the given rate? */
 static bool keep(const Kit *k, const RhServePlanOptions *options, const RhServeEntry *e,
                  const int32_t *more, RhServeEntry *entry)
 {
@@ -161,7 +161,8 @@ static void a_rate_is_kept_and_a_higher_one_broken(void)
     CU_ASSERT_EQUAL(again.binding, 1);
 }
 
-/* What is found with one draw alone is broken by many others; what further draws were asked, by few. */
+/* A rate found with one draw alone is broken by many others; one confirmed by further draws is
+ * broken by few. */
 static void another_draw_keeps_the_rate(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
@@ -197,8 +198,8 @@ static void another_draw_keeps_the_rate(void)
     CU_ASSERT_TRUE(kept[1] >= 35); /* 38 are expected; fewer come one time in 25 */
 }
 
-/* No other of a kind keeps more once other draws are asked of it as well: who comes first by one draw alone is lucky.
- * A rate is found to 1 %, and what does not keep 1 % more is left there. */
+/* No other deployment of a kind keeps a higher rate once it is confirmed by further draws: the
+ * first by one draw alone is lucky. A rate is found to 1 %, so less is left there. */
 static void none_of_a_kind_keeps_more_than_its_best(void)
 {
     double gained = 0;
@@ -265,8 +266,8 @@ static void the_fewest_gpus_keep_a_given_rate(void)
     CU_ASSERT_FALSE(keep(&k, &options, e, (const int32_t[]){-1, 0}, &entry));
 }
 
-/* What is answered is what serve-simulate says of the same requests, whether the rate was found or given, and whether
- * few replicas were tried one after another or many from a slice of them. */
+/* An answer equals the result of serve-simulate for the same requests, whether the rate was found
+ * or given, and whether few replicas were tried one after another or many from a slice of them. */
 static void an_answer_passes_its_own_check(void)
 {
     static const struct {
@@ -311,7 +312,7 @@ static void an_answer_passes_its_own_check(void)
     }
 }
 
-/* Of two pools each is as small as can be: prompts bind one, tokens the other. */
+/* Each of two pools is as small as possible: prompts bind one, tokens the other. */
 static void pools_are_sized_apart(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
@@ -332,8 +333,8 @@ static void pools_are_sized_apart(void)
     }
 }
 
-/* Where many replicas are needed, kinds that cannot do with as few GPUs are left alone, further draws are asked of a part
- * of them, and a tenth fewer still break it. */
+/* Plans of many replicas skip kinds that cannot do with as few GPUs, and confirm by further draws
+ * on a part of the replicas; a tenth fewer still break the levels. */
 static void many_are_sized_from_a_part(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
@@ -365,7 +366,7 @@ static void many_are_sized_from_a_part(void)
     CU_ASSERT_FALSE(keep(&k, &options, e, (const int32_t[]){-replicas / 10, 0}, &entry));
 }
 
-/* Where one replica fewer was tried, that it broke is told, and by which level. */
+/* A plan that tried one replica fewer says which level that broke. */
 static void what_a_replica_fewer_breaks_is_told(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
@@ -454,7 +455,8 @@ static void levels_out_of_reach_are_told_at_once(void)
     CU_ASSERT_TRUE(plan->unkept.least_s > (one->t_first_s - one->t_arrive_s) * 0.9);
 }
 
-/* What is said before anything is played is what the service refuses then: of the largest cache and of any other. */
+/* Requests refused before a simulation are those that the service refuses: by the largest cache and
+ * by any other. */
 static void prompts_too_long_are_counted(void)
 {
     static const char *const deployments[] = {"tp1", "tp1,blocks=250", "tp1,blocks=250/tp1",

@@ -136,7 +136,8 @@ static RhRequests *talks(int32_t count)
     return rh_requests_draw(&plan);
 }
 
-/* Behind a small cache, memory that is large enough has all that a large cache would have had. */
+/* A small cache with large enough memory behind it finds all that a large cache would have
+ * found. */
 static void large_memory_forgets_nothing(void)
 {
     g_autoptr(RhRequests) requests = talks(150);

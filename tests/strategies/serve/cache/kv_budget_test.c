@@ -1,4 +1,4 @@
-/* What SGLang leaves of a device's memory by itself. */
+/* Memory that SGLang reserves by default, and other servers' budgets. */
 #include "base/units.h"
 #include "strategies/serve/cache/kv_budget.h"
 #include "tests/kit/serve_kit.h"
@@ -33,7 +33,8 @@ static void it_grows_with_groups(void)
     RH_CHECK_CLOSE(left_mib(141, 1, 8, 8192), 512 + 12288 + 1024 + 1024 + 4.5 * 512 * 8, 1e-9);
 }
 
-/* Where nobody says, an iteration is as large as the device allows, and what is said of memory counts. */
+/* An iteration is as large as the device allows unless the deployment says otherwise, and a stated
+ * memory counts. */
 static void a_deployment_says_otherwise(void)
 {
     const RhServer *sglang = rh_server_by_name("sglang", NULL),

@@ -1,4 +1,5 @@
-/* What a server does whose cache is full: who comes in, what is left of who was put out, when blocks are free. */
+/* A server whose cache is full: who is admitted, what is left of preempted sequences, when blocks
+ * are free. */
 #include "strategies/serve/cache/free_queue.h"
 #include "tests/kit/serve_kit.h"
 
@@ -138,7 +139,8 @@ static void places_are_free_when_the_plan_knows(void)
     close_setting(&s);
 }
 
-/* Of answers that ended, of those put out and begun again, of shared beginnings, of caches that were handed over. */
+/* Blocks return after answers that ended, that were preempted and begun again, that shared
+ * beginnings, and whose caches were handed over. */
 static void all_blocks_return(void)
 {
     static const char *const texts[] = {"server=vllm,tp1,batch=64,blocks=400",

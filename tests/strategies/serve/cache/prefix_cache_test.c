@@ -1,4 +1,4 @@
-/* What a server's cache remembers of prompts. */
+/* Prefix caches of servers. */
 #include <math.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static RhRequests *far_apart(const char *const *prompts, int32_t count, int32_t 
     return requests;
 }
 
-/* What was read before is found, up to the first block that differs; a block that comes after another
- * beginning is another block; one token is always read. */
+/* Blocks read before are found, up to the first one that differs; a block after another beginning
+ * is another block; one token is always read. */
 static void beginnings_are_found(void)
 {
     static const char *const prompts[] = {"abcd", "abcde", "abxd", "bcd", "abcd", "abx"};
@@ -122,8 +122,8 @@ static void make_room(GPtrArray *all, guint most)
         g_ptr_array_remove_index(all, 0);
 }
 
-/* The same by counting, with room for so many blocks. What is read is a new block, beside one of the same
- * content that was not found; at last the two are one, and the answer has a block. */
+/* Returns the found blocks by counting, with room for so many. A block that is read is new, beside
+ * an equal one that was not found; at last the two are one, and the answer has a block. */
 static int32_t count_found(GPtrArray *all, const char *prompt, int32_t request, guint room)
 {
     guint blocks = (guint)strlen(prompt), found = 0;
@@ -212,7 +212,7 @@ static void turns_go_on(void)
     close_setting(&s);
 }
 
-/* Nothing is lost, made twice or left behind, whatever is put out, by every server, with caches that
+/* Tokens are neither lost nor made twice, whatever is preempted, by every server, with caches that
  * remember or not; and runs are iterations. */
 static void tokens_are_counted(void)
 {
@@ -258,7 +258,7 @@ static void routers_know_prompts(void)
     close_setting(&s);
 }
 
-/* Of those that wait, the one of whose prompt most is there goes first where that is the order. */
+/* The waiting request with most of its prompt in the cache goes first where that is the order. */
 static void most_found_goes_first(void)
 {
     static const char *const prompts[] = {"aaaaaaaa", "bbbbbbbb", "cccccccc", "aaaaaaaad"};

@@ -1,7 +1,8 @@
-/* Bytes of keys and values beside what papers, model cards and logs of servers print. */
+/* Bytes of keys and values, and of weights, beside what papers, model cards and logs of servers print. */
 #include <math.h>
 
 #include "tests/kit/model_counts.h"
+#include "tests/kit/serve_kit.h"
 #include "tests/kit/shard_kit.h"
 
 /* Bytes that a token leaves in the cache, of 16-bit elements. */
@@ -15,7 +16,7 @@ static double token_bytes(const RhModel *m)
     return bytes;
 }
 
-/* The same of a model of the catalogue, or of tests/models. */
+/* Returns the bytes a token of a model of the catalogue, or of tests/models. */
 static double bytes_of(const char *name)
 {
     g_autofree char *file = g_strconcat(name, ".json", NULL);
@@ -27,7 +28,7 @@ static double bytes_of(const char *name)
     return token_bytes(m);
 }
 
-/* The same of an OPT: every head has keys and values of its own. */
+/* Returns the bytes a token of an OPT, in which every head has its own keys and values. */
 static double opt_bytes(int32_t layers, int32_t hidden, int32_t heads)
 {
     g_autoptr(RhModel) m = rh_model_gpt("opt", layers, hidden, heads, 0, 50272, 2048);
@@ -144,6 +145,23 @@ static void llamas_cache_is_that_of_its_announcement(void)
                                    0.006);
 }
 
+/* Checkpoints with experts in MXFP4 and all else in bf16, in GiB.
+ * Source: gpt-oss model card (arXiv 2508.10925), table 1. */
+static void weights_are_the_checkpoints_of_gpt_oss(void)
+{
+    static const char *const models[] = {"gpt-oss-120b", "gpt-oss-20b"};
+    static const double gib[] = {60.8, 12.8};
+    for (size_t i = 0; i < G_N_ELEMENTS(models); i++) {
+        Setting s = setting_of(models[i], "dgx-b200:1", "tp1");
+        s.serving.recipe = &rh_recipe_mxfp4_experts;
+        g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+        double bytes = rh_iterations_weight_bytes(rh_service_iterations(service, 0));
+        RH_CHECK_CLOSE(bytes / (1024.0 * 1024 * 1024), gib[i], 0.005);
+        close_setting(&s);
+    }
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -159,6 +177,7 @@ int main(void)
         {"latents_save_what_their_abstract_says", latents_save_what_their_abstract_says},
         {"shared_keys_save_what_their_report_says", shared_keys_save_what_their_report_says},
         {"llamas_cache_is_that_of_its_announcement", llamas_cache_is_that_of_its_announcement},
+        {"weights_are_the_checkpoints_of_gpt_oss", weights_are_the_checkpoints_of_gpt_oss},
         {0},
     };
     return rh_test_main("published_caches", tests);

@@ -101,7 +101,8 @@ static void the_busiest_rank_is_waited_for(void)
     close_setting(&s);
 }
 
-/* Of an iteration of 256 tokens a group: what its ranks exchange for experts, all layers together. */
+/* Returns the bytes that the ranks exchange for experts in an iteration of 256 tokens a group, all
+ * layers together. */
 static double exchanged(const char *deployment, const char *platform, const char *load_text,
                         RhOp op)
 {

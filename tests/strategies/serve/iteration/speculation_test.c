@@ -106,8 +106,8 @@ static void a_table_needs_no_head(void)
                    3 * 1.05e9 / 3.35e12); /* three times 128,256 words of 4,096 16-bit columns */
 }
 
-/* Nothing is lost or made twice where the cache runs out; gaps are counted; and runs are iterations, but
- * for contexts that grow by whole tokens in these and by the mean in those. */
+/* Tokens are neither lost nor made twice where the cache runs out; gaps are counted; and runs are
+ * iterations, except that contexts grow by whole tokens in these and by the mean in those. */
 static void tokens_are_counted(void)
 {
     static const char *const pools[] = {"server=vllm,tp1,batch=64,draft=3,accept=60,blocks=260",

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/kit/serve_kit.h"
 
-/* Of ten tokens behind four, as the rows have it: tokens/s of one batch. */
+/* Returns the tokens/s of one batch, ten tokens after prompts of four, as the rows have it. */
 static double tokens_per_s(const char *model, const char *deployment, int32_t batch)
 {
     g_autoptr(GError) error = NULL;
@@ -106,7 +106,8 @@ static void a_stream_takes_its_link(void)
     }
 }
 
-/* What comes from drives is read at the rank's part of them, then copied; a link that ranks share bounds both. */
+/* Weights on drives are read at the rank's share of the drives and then copied; a link that ranks
+ * share bounds both. */
 static void drives_are_read_before_the_copy(void)
 {
     static const char *const deployments[] = {"tp1,weights=nvme", "tp2,weights=nvme",
@@ -127,7 +128,7 @@ static void drives_are_read_before_the_copy(void)
     close_setting(&s);
 }
 
-/* Also where kernels overtake the stream in the middle of a run. */
+/* Runs equal single iterations, also where kernels overtake the stream in the middle of a run. */
 static void runs_are_iterations(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,batch=64,weights=host,resident=93");

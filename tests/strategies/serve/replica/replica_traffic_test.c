@@ -111,7 +111,8 @@ static void sums_have_half_of_a_link(void)
     close_setting(&s);
 }
 
-/* And a message is held up by the bytes of the sums that it meets, no more: links are never idle while it is there. */
+/* A message is delayed by the bytes of the sums that it meets, and no more: links are never idle
+ * while it is there. */
 static void a_message_waits_for_the_bytes_it_meets(void)
 {
     Setting s = setting_of("llama-3.1-8b", "h100-sxm:1x4,ib:100Gb/s", "tp2");

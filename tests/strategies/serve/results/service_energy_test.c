@@ -1,4 +1,4 @@
-/* What a service draws: its states are those of its iterations. */
+/* Power of services from the states of their iterations. */
 #include <math.h>
 
 #include "platforms/devices/power.h"
@@ -35,7 +35,7 @@ static void devices_draw_what_iterations_do(void)
     close_setting(&s);
 }
 
-/* Nothing is known of a device without power. */
+/* Energy is unknown of a device without a power. */
 static void what_is_not_known_is_not_told(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");

@@ -41,7 +41,8 @@ static void bins_grow_and_lose_nothing(void)
     rh_service_history_free(h);
 }
 
-/* From nothing to all of it over ten seconds: a half in the mean, and each bin its own part. */
+/* A ramp from nothing to all over ten seconds is a half in the mean, and each bin has its own
+ * part. */
 static void a_ramp_is_even(void)
 {
     RhServiceHistory *h = rh_service_history_new(1);
@@ -82,8 +83,9 @@ static void check_times(const RhServiceResult *result, guint requests, int32_t r
     CU_ASSERT_DOUBLE_EQUAL(ended, requests, 1e-6);
 }
 
-/* What is there over time is what requests were there for (Little), and the fullest moment is the peak that is said;
- * the service itself does not notice that somebody keeps a history. A small cache puts sequences out. */
+/* The sequences in a history sum to the times that requests were there (Little), and its fullest
+ * moment is the reported peak; keeping a history changes nothing. A small cache preempts
+ * sequences. */
 static void a_history_is_of_its_requests(void)
 {
     static const char *const deployments[] = {"tp1", "tp1,replicas=3,batch=16",

@@ -208,8 +208,8 @@ static void coverage(double memory, double *mean, double *p50, double *p90)
     *p50 = held[2] / TRIES;
 }
 
-/* Of 400 intervals of 95 %, 367 to 393 hold it in all but three cases of a thousand; batches of 100 are
- * a little alike when values are. */
+/* Intervals of 95 % hold the true value in 367 to 393 of 400 cases, except with a probability of
+ * 0.3 %; batches of 100 are a little alike when values are. */
 static void intervals_hold_the_truth_as_often_as_they_say(void)
 {
     double mean = 0, p50 = 0, p90 = 0;

@@ -1,4 +1,4 @@
-/* What a service did, as a program: legal, and as long as the service says where links are its own. */
+/* Programs of what a service did: legal, and as long as the service where links are its own. */
 #include "strategies/serve/results/service_program.h"
 #include "tests/kit/engine_kit.h"
 #include "tests/kit/serve_kit.h"

@@ -107,7 +107,7 @@ static void an_outage_counts(void)
     close_setting(&s);
 }
 
-/* With nothing answered, and replicas that come and go, rates are 0 and not of 0 seconds. */
+/* Rates are 0, and not per 0 seconds, if nothing was answered and replicas come and go. */
 static void nothing_answered_is_nothing(void)
 {
     static const char *const deployments[] = {"tp1", "tp1,scale=ongoing"};
@@ -127,7 +127,8 @@ static void nothing_answered_is_nothing(void)
     }
 }
 
-/* What another pool has read goes on at once: a request that comes alone waits for none behind it. */
+/* Prompts read by another pool continue at once: a request that comes alone waits for none after
+ * it. */
 static void static_batches_of_two_pools_wait_for_nobody(void)
 {
     double answer_s[2];
@@ -143,7 +144,8 @@ static void static_batches_of_two_pools_wait_for_nobody(void)
     RH_CHECK_CLOSE(answer_s[0], answer_s[1], 1e-9);
 }
 
-/* Of a queue that grows as long as requests come; not of one that lasts, nor of all at once. */
+/* Overload is reported of a queue that grows as long as requests come; not of one that lasts, nor
+ * of requests that come at once. */
 static void overload_is_said(void)
 {
     static const struct {
@@ -191,7 +193,8 @@ static void rates_of_requests_and_of_tokens_agree(void)
     close_setting(&s);
 }
 
-/* As many as are said to be enough are; where a stretch is steady, none is said. */
+/* The reported number of requests is enough for a steady window; where there is one, none is
+ * reported. */
 static void enough_requests_have_a_steady_stretch(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");

@@ -14,7 +14,7 @@ static RhRequests *at_times(const double *times, int32_t count)
     return requests;
 }
 
-/* From the time at which a server can see a request. */
+/* Returns the wait of a request from the time at which the server can see it. */
 static double waited_s(const Setting *s, const RhServiceResult *r, guint i)
 {
     return at(r, i)->t_admit_s - at(r, i)->t_arrive_s - s->serving.server->admit_s.value;
@@ -33,7 +33,7 @@ static void batches_wait_for_their_first(void)
     close_setting(&s);
 }
 
-/* What comes at once is one batch, with a window and without. */
+/* Requests that come at once are one batch, with a window and without. */
 static void a_burst_is_one_batch(void)
 {
     static const double times[64] = {0};
@@ -49,7 +49,7 @@ static void a_burst_is_one_batch(void)
     }
 }
 
-/* Behind a batch that took longer than the window, what waits goes at once. All are done. */
+/* Requests that waited for a batch longer than the window begin at once after it. All are done. */
 static void nobody_is_forgotten(void)
 {
     for (int32_t window = 0; window <= 400; window += 100) {

@@ -58,7 +58,7 @@ static void nobody_looks_behind_the_end(void)
     close_setting(&s);
 }
 
-/* Nobody is sent to a replica before it has its weights. */
+/* Replicas get requests only once they have their weights. */
 static void replicas_start_before_they_serve(void)
 {
     Setting s = setting_of("llama-3.1-70b", "dgx-h100:2", "tp4,replicas=4,scale=ongoing,target=8");
@@ -115,7 +115,7 @@ static void what_is_not_wanted_goes(void)
     close_setting(&s);
 }
 
-/* With as many at least as at most, all is as without; two pools scale by themselves. */
+/* A least number equal to the most changes nothing; two pools scale by themselves. */
 static void nothing_changes_where_nothing_scales(void)
 {
     static const char *const pairs[][2] = {

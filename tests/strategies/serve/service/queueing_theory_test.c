@@ -169,8 +169,8 @@ static void waits_are_distributed_as_erlang_says(void)
     }
 }
 
-/* Who comes at random finds the server busy as often as it is busy: a share of rho, whatever answers are like.
- * Source: Wolff 1982, "Poisson arrivals see time averages". */
+/* A random arrival finds the server busy with probability rho, whatever answers are like. Source:
+ * Wolff 1982, "Poisson arrivals see time averages". */
 static void arrivals_see_a_busy_server_as_often_as_it_is_busy(void)
 {
     static const double long_fracs[] = {0, 0.2};
@@ -183,9 +183,8 @@ static void arrivals_see_a_busy_server_as_often_as_it_is_busy(void)
     }
 }
 
-/* With two priorities, none of which breaks off the other, the first waits W0 / (1 - rho1) and the second W0 / ((1 -
- * rho1) (1 - rho)), where W0 = lambda E[S^2] / 2.
- * Source: Cobham 1954, priority assignment in waiting lines. */
+/* Requests of two non-preemptive priorities wait W0 / (1 - rho1) and W0 / ((1 - rho1) (1 - rho)),
+ * where W0 = lambda E[S^2] / 2. Source: Cobham 1954, priority assignment in waiting lines. */
 static void priorities_wait_as_cobham_says(void)
 {
     g_auto(Queue) q = queue_of(RH_ARRIVAL_POISSON, 1, 0.7, 0.2, COUNT, 0.3);
@@ -249,8 +248,8 @@ static void clients_are_answered_as_operational_laws_say(void)
     close_setting(&s);
 }
 
-/* Where some server is always free, requests under way at a moment are Poisson with a mean of lambda T.
- * Source: Palm 1938, occupancy of M/G/infinity. */
+/* Requests under way are Poisson with a mean of lambda T where some server is always free. Source:
+ * Palm 1938, occupancy of M/G/infinity. */
 static void requests_under_way_are_poisson(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:8",

@@ -118,7 +118,7 @@ static RhProgram *waits_only(const Waits *w)
     return l.program;
 }
 
-/* What a schedule's row says of its bubble at these costs. */
+/* Returns the bubble that a schedule's row states at these costs. */
 static double bubble_frac(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 {
     return rh_pipeline_schedule(kind)->bubble_frac(p, v, m, plain_s);
@@ -225,7 +225,7 @@ static void zero_bubble_stages_never_wait_once_they_began(void)
     }
 }
 
-/* What the rows say where passes are unequal. */
+/* Bubbles of unequal passes are those that the rows state. */
 static void unequal_halves_of_backward_leave_what_is_said(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
