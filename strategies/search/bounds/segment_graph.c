@@ -26,8 +26,9 @@ static double input_s(const RhSegmentGraph *g, const RhSlot *slot, int32_t at)
     return g->arrival[back][(int64_t)at * g->m + slot->microbatch];
 }
 
-/* On its own stage: nothing is sent, or it changes places with a twin's, and then the next run need not
- * wait for it. The exchange itself counts as nothing. */
+/* Hands an output on to the stage's own next chunk; returns when it is there. Nothing is sent, or
+ * the output changes places with a twin's, and then the next run need not wait for it. The exchange
+ * itself counts as nothing. */
 static double keep(const RhSegmentGraph *g, RhSegmentStage *s)
 {
     double out = rh_max_d(s->compute_s, s->pending_s);
@@ -37,14 +38,15 @@ static double keep(const RhSegmentGraph *g, RhSegmentStage *s)
     return out;
 }
 
-/* When any member of the block has its output, at the earliest. All met in the last collective; kernels behind it may
- * be slower in the rank that is followed than in the one whose message counts. */
+/* Returns when the first member of the block has its output, at the earliest. All met in the last
+ * collective; kernels behind it may be slower in the rank that is followed than in the one whose
+ * message counts. */
 static double leaves_s(const RhSegmentStage *s)
 {
     return s->tail_s > 0 ? s->lane_s[RH_LANE_TP] + s->tail_s : rh_max_d(s->compute_s, s->pending_s);
 }
 
-/* What the slot hands on, to model chunk `to`: when it is there. */
+/* Sends a slot's output to model chunk `to`; returns when it is there. */
 double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t stage,
                           const RhSlot *slot, int32_t to)
 {
@@ -279,7 +281,8 @@ static void graph_run(RhSegmentGraph *g)
     }
 }
 
-/* For one block of each stage; `slots` and `done` have room for all stages, and are filled anew. */
+/* Initializes the graph of one block of each stage; `slots` and `done` have room for all stages,
+ * and are filled anew. */
 static void graph_init(RhSegmentGraph *g, RhSegmentStage *stages, RhSlot *slots, int32_t *done,
                        RhEgress *sent)
 {

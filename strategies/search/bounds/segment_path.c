@@ -1,4 +1,4 @@
-/* What communication adds to a critical path, for the closed form. */
+/* Time that communication adds to a critical path, for the closed form. */
 #include <math.h>
 
 #include "base/array.h"
@@ -54,7 +54,7 @@ static void begin(const Ends *e, RhSegmentStage *s)
     s->begun = true;
 }
 
-/* When the run is over: the path goes on, or is at the end of the stage's step. */
+/* Returns when the run is over: where the path goes on, or at the end of the stage's step. */
 static double run_end_s(const Ends *e, RhSegmentStage *s, const PathRun *r)
 {
     if (r->ends)
@@ -71,7 +71,7 @@ static bool is_plain(const Ends *e, const PathRun *r)
            rh_stage_program_slot(stage_program, &r->slots[0].kind).count == 0;
 }
 
-/* How much later a run is over than its layers alone, which the path's price counts. */
+/* Returns how much later a run is over than its layers alone, which the path's price counts. */
 static double late_s(const Ends *e, const PathRun *r)
 {
     int32_t stage = r->slots[0].stage;
@@ -153,7 +153,7 @@ static double behind_s(const Ends *e, RhSegmentStage s, const RhLayerTime *time)
     return rh_max_d(0, s.compute_s - free_s - time->busy_s);
 }
 
-/* Of all cells of the stage, for what was sent so. */
+/* Computes, for all cells of the stage, the delay by what was sent so. */
 static void fill_behind(const Ends *e, int32_t stage, RhSlotStand stand, bool down, double *of_cell)
 {
     RhSlot sender;

@@ -1,14 +1,14 @@
 /* One stage of the segment graph: its runs of layers, and what it communicates and copies beside them. */
 #include "strategies/search/bounds/segment_private.h"
 
-/* What starts when the stage does: until the lane is free, or the output there. */
+/* Path of a run that starts with it, until the compute lane is free or the output is there. */
 typedef struct {
     double path_s, kernels_s;
     int32_t beside; /* RhLayerTime */
     const RhLayerWaits *waits;
 } Path;
 
-/* Of the path's first `window_s` no kernel runs for so long, at the most. */
+/* Returns the longest time without a kernel within the path's first `window_s`. */
 static double waits_s(const Path *p, double window_s)
 {
     const RhLayerWaits *w = p->waits;
@@ -21,8 +21,9 @@ static double waits_s(const Path *p, double window_s)
     return rh_min_d(exposed, rh_min_d(w->wait_s[i], before_s + window_s - i * part_s));
 }
 
-/* What a path loses when something takes `frac` of the SMs for its first `held_s`: its kernels are
- * slower. While kernels are, what waits on the path only comes later, so that no more of it lies in the window. */
+/* Returns the time that a path loses when something takes `frac` of the SMs for its first `held_s`:
+ * its kernels are slower. While they are, waits on the path only come later, so that no more of
+ * them lie in the window. */
 static double lost_s(const Path *p, double held_s, double frac)
 {
     double longest_s = p->kernels_s / (1 - frac) + p->path_s - p->kernels_s;
@@ -30,8 +31,8 @@ static double lost_s(const Path *p, double held_s, double frac)
     return frac * rh_max_d(0, window_s - waits_s(p, window_s));
 }
 
-/* What a path from t on loses to lanes that are busy then, and to the message of the slot before if
- * that is under way for `sending_s`. */
+/* Returns the time that a path from t on loses to lanes that are busy then, and to the message of
+ * the slot before if that is under way for `sending_s`. */
 static double stretch_s(const RhSegmentGraph *g, const RhSegmentStage *s, double t, const Path *p,
                         double sending_s)
 {
@@ -108,7 +109,7 @@ void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhLayerTim
         wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
 }
 
-/* When what a communication looks back on is done. */
+/* Returns when the steps that a communication depends on are done. */
 static double ready_s(const RhSegmentStage *s, const RhInstr *step)
 {
     int32_t ring = s->flows->stage_program->ahead_most;
