@@ -54,7 +54,8 @@ static bool add_tabled(const Reading *r, const RhTableSample *row)
 {
     RhTableSample own = *row;
     own.line = r->row->line;
-    own.source = rh_intern(cell(r, "kernel_source"));
+    if (!own.source)
+        own.source = rh_intern(cell(r, "kernel_source"));
     g_array_append_val(r->out->rows, own);
     return true;
 }
@@ -191,6 +192,8 @@ static const struct {
     {"bfloat16", "bf16", RH_DTYPE_BF16, 0},
     {"fp8", "fp8", RH_DTYPE_FP8, 0},
     {"fp8_block", "fp8_block", RH_DTYPE_FP8, 0},
+    {"nvfp4", "nvfp4", RH_DTYPE_FP4, 0},
+    {"int4_wo", "int4", RH_DTYPE_BF16, 0.5 + 2.5 / 128},
     {"w4a16_mxfp4", "mxfp4", RH_DTYPE_BF16, 0.5 + 1.0 / 32},
     {"w4a8_mxfp4_mxfp8", "mxfp4", RH_DTYPE_BF16, 0.5 + 1.0 / 32},
 };
@@ -203,6 +206,25 @@ static void take_experts_format(const Reading *r, RhTableSample *row)
             row->kernel.dtype = (uint8_t)experts_formats[i].dtype;
             row->kernel.weight_bytes = (float)experts_formats[i].weight_bytes;
         }
+}
+
+/* Libraries of grouped products by a part of a kernel's name, in order: engines call the same
+ * kernels by names of their own. `min_latency` is TensorRT-LLM's name of its generated ones. */
+static const struct {
+    const char *part, *library;
+} experts_libraries[] = {
+    {"min_latency", "trtllm-gen"}, {"flashinfer_trtllm", "trtllm-gen"},
+    {"cutedsl", "cutedsl"},        {"cutlass", "cutlass"},
+    {"deepgemm", "deepgemm"},      {"marlin", "marlin"},
+    {"triton", "triton"},
+};
+
+static const char *library_of(const char *source)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(experts_libraries); i++)
+        if (strstr(source, experts_libraries[i].part))
+            return rh_intern(experts_libraries[i].library);
+    return rh_intern("");
 }
 
 /* Reads the first of a mixture's two grouped GEMMs, up and gate; the time is of both, and of the
@@ -233,6 +255,11 @@ static bool read_experts(const Reading *r)
                             .k = (int64_t)h,
                             .flops = 4 * rows * f * h};
     take_experts_format(r, &row);
+    row.library = library_of(cell(r, "kernel_source"));
+    /* one source multiplies in 8 bits or in 16: kernels of their own */
+    g_autofree char *source =
+        g_strdup_printf("%s %s", cell(r, "kernel_source"), cell(r, "moe_dtype"));
+    row.source = rh_intern(source);
     bool plain = strcmp(cell(r, "distribution"), "power_law_1.01") == 0 &&
                  strstr(cell(r, "kernel_source"), "nongated") == NULL &&
                  strstr(cell(r, "kernel_source"), "_as_silu") == NULL;

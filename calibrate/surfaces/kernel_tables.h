@@ -13,9 +13,10 @@ typedef enum {
 
 typedef struct {
     RhTableRole role;
-    RhSurfaceKind kind; /* of KERNEL; others NONE */
-    const char *format; /* interned, RhSurface.format */
-    const char *source; /* interned: the kernel's name in the table */
+    RhSurfaceKind kind;  /* of KERNEL; others NONE */
+    const char *format;  /* interned, RhSurface.format */
+    const char *source;  /* interned: the kernel's name in the table */
+    const char *library; /* EXPERTS, interned: whose kernels these are, "cutlass"; "" unknown */
     bool casts_inside;
     bool spread; /* EXPERTS: over several ranks, of which one was timed */
     RhKernel kernel;

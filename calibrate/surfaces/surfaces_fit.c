@@ -75,6 +75,7 @@ static RhSurface *surface_new(const RhSurfacesWork *w, const RhSurfaceOf *kind,
     s->dtype = kind->dtype;
     s->format = kind->format;
     s->head = (int32_t)kind->head;
+    s->library = kind->library ? kind->library : rh_intern("");
     s->casts_inside = casts;
     s->operand_bytes = kind->dtype == RH_DTYPE_FP4 ? 0.5 : stored;
     s->launch_s = ROOF_LAUNCH_S;
@@ -326,19 +327,32 @@ static void fit_kind(const RhSurfacesWork *w, const RhSurfaceOf *kind)
 /* --- whole fit --- */
 
 static const RhSurfaceOf kinds[] = {
-    {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0},
-    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8", 0},
-    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8_block", 0},
-    {RH_SURFACE_GEMM, RH_DTYPE_FP4, "nvfp4", 0},
-    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "bf16", 0},
-    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "fp8", 0},
-    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "bf16", 0},
-    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "fp8", 0},
-    {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "bf16", 0},
-    {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8", 0},
-    {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8_block", 0},
-    {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "mxfp4", 0},
+    {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0, NULL},
+    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8", 0, NULL},
+    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8_block", 0, NULL},
+    {RH_SURFACE_GEMM, RH_DTYPE_FP4, "nvfp4", 0, NULL},
+    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "bf16", 0, NULL},
+    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "fp8", 0, NULL},
+    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "bf16", 0, NULL},
+    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "fp8", 0, NULL},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "bf16", 0, NULL},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8", 0, NULL},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8_block", 0, NULL},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "mxfp4", 0, NULL},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_FP4, "nvfp4", 0, NULL},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "int4", 0, NULL},
 };
+
+/* Fits a surface for each library that has kernels of this kind, in the order of
+ * rh_surface_libraries(). */
+static void fit_libraries(const RhSurfacesWork *w, RhSurfaceOf kind)
+{
+    g_autoptr(GPtrArray) libraries = rh_surface_libraries(w, &kind);
+    for (guint i = 0; i < libraries->len; i++) {
+        kind.library = g_ptr_array_index(libraries, i);
+        fit_kind(w, &kind);
+    }
+}
 
 static void fit_all(const RhSurfacesWork *w)
 {
@@ -348,7 +362,11 @@ static void fit_all(const RhSurfacesWork *w)
             kind.format = rh_intern(kind.format);
             kind.head = heads[h];
             bool attention = kind.kind == RH_SURFACE_DECODE || kind.kind == RH_SURFACE_PREFILL;
-            if (attention == (heads[h] != 0))
+            if (attention != (heads[h] != 0))
+                continue;
+            if (kind.kind == RH_SURFACE_EXPERTS)
+                fit_libraries(w, kind);
+            else
                 fit_kind(w, &kind);
         }
 }

@@ -28,15 +28,18 @@ static bool is_of(const RhSurfaceOf *kind, const RhTableSample *row)
 {
     return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
            row->format == kind->format && row->kernel.dtype == kind->dtype &&
-           (kind->head == 0 || row->kernel.k == kind->head);
+           (kind->head == 0 || row->kernel.k == kind->head) &&
+           (!kind->library || row->library == kind->library);
 }
 
 char *rh_surface_of_name(const RhSurfaceOf *kind)
 {
-    return kind->head == 0
-               ? g_strdup_printf("%s %s", rh_surface_kind_name(kind->kind), kind->format)
-               : g_strdup_printf("%s d%d, cache %s", rh_surface_kind_name(kind->kind),
-                                 (int)kind->head, kind->format);
+    const char *name = rh_surface_kind_name(kind->kind);
+    if (kind->head != 0)
+        return g_strdup_printf("%s d%d, cache %s", name, (int)kind->head, kind->format);
+    bool named = kind->library && *kind->library;
+    return g_strdup_printf("%s %s%s%s", name, kind->format, named ? ", " : "",
+                           named ? kind->library : "");
 }
 
 static gint64 shape_key(const RhKernel *k)
@@ -193,6 +196,46 @@ static const char *main_source(const RhKernelTables *t, const RhSurfaceOf *kind,
         }
     }
     return most;
+}
+
+/* Orders libraries by their rows, which the table `user` counts. */
+static gint by_rows(gconstpointer a, gconstpointer b, gpointer user)
+{
+    int rows_a = GPOINTER_TO_INT(g_hash_table_lookup(user, *(const char *const *)a)),
+        rows_b = GPOINTER_TO_INT(g_hash_table_lookup(user, *(const char *const *)b));
+    return rows_b - rows_a;
+}
+
+/* Appends the libraries of one file that `out` lacks. Only that with most rows may have few of one
+ * rank with all experts: others are for single models. */
+static void add_libraries(const RhKernelTables *t, const RhSurfaceOf *kind, GPtrArray *out)
+{
+    g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GPtrArray) own = g_ptr_array_new();
+    for (guint k = 0; k < t->rows->len; k++) {
+        const RhTableSample *row = &g_array_index(t->rows, RhTableSample, k);
+        if (!is_of(kind, row) || g_ptr_array_find(out, row->library, NULL))
+            continue;
+        int count = GPOINTER_TO_INT(g_hash_table_lookup(counts, row->library));
+        if (count == 0)
+            g_ptr_array_add(own, (gpointer)row->library);
+        g_hash_table_insert(counts, (gpointer)row->library, GINT_TO_POINTER(count + 1));
+    }
+    g_ptr_array_sort_with_data(own, by_rows, counts);
+    for (guint k = 0; k < own->len; k++) {
+        RhSurfaceOf one = *kind;
+        one.library = g_ptr_array_index(own, k);
+        if (out->len == 0 || !needs_spread(t, &one))
+            g_ptr_array_add(out, (gpointer)one.library);
+    }
+}
+
+GPtrArray *rh_surface_libraries(const RhSurfacesWork *w, const RhSurfaceOf *kind)
+{
+    GPtrArray *out = g_ptr_array_new();
+    for (guint i = 0; i < w->tables->len; i++)
+        add_libraries(g_ptr_array_index(w->tables, i), kind, out);
+    return out;
 }
 
 static void add_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind, const RhKernelTables *t,

@@ -145,6 +145,9 @@ bool rh_device_casts_inside(const RhDevice *device, RhDtype dtype);
 /* Replaces the expert surfaces of this format by those of `from`, which has another profile, where
  * it has any; rh_device_use_surfaces() then selects them. */
 void rh_device_take_experts(RhDevice *device, const RhDevice *from, const char *format);
+/* Keeps of this format the expert surfaces of one library ("trtllm-gen"), where there is one; false and all
+ * stay: there is none. rh_device_use_surfaces() then selects it. */
+bool rh_device_choose_experts(RhDevice *device, const char *format, const char *library);
 /* Returns the surface that gives this kernel's time; NULL: the formula does. */
 const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *kernel);
 

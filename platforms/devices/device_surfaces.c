@@ -20,7 +20,10 @@ static void use_gemm(const RhSurface **by_dtype, const RhSurface *s, const char 
 {
     bool named = linear && strcmp(linear, s->format) == 0;
     bool wide = strcmp(s->format, "bf16") == 0;
-    if (!named && (!wide || by_dtype[s->dtype]))
+    const RhSurface *before = by_dtype[s->dtype];
+    if (before && (!named || strcmp(before->format, s->format) == 0))
+        return; /* of several the first counts */
+    if (!named && !wide)
         return;
     by_dtype[s->dtype] = s;
     if (s->dtype == RH_DTYPE_BF16)
@@ -90,6 +93,29 @@ void rh_device_take_experts(RhDevice *d, const RhDevice *from, const char *forma
         g_ptr_array_unref(d->surfaces);
     d->surfaces = taken;
     d->used = (RhSurfacesUsed){0};
+}
+
+static bool is_of_library(const RhSurface *s, const char *format, const char *library)
+{
+    return is_experts(s, format) && strcmp(s->library, library) == 0;
+}
+
+bool rh_device_choose_experts(RhDevice *d, const char *format, const char *library)
+{
+    GPtrArray *chosen = g_ptr_array_new_with_free_func((GDestroyNotify)rh_surface_unref);
+    bool there = false;
+    for (guint i = 0; d->surfaces && i < d->surfaces->len; i++)
+        there = there || is_of_library(g_ptr_array_index(d->surfaces, i), format, library);
+    for (guint i = 0; d->surfaces && i < d->surfaces->len; i++) {
+        RhSurface *s = g_ptr_array_index(d->surfaces, i);
+        if (!there || !is_experts(s, format) || is_of_library(s, format, library))
+            g_ptr_array_add(chosen, rh_surface_ref(s));
+    }
+    if (d->surfaces)
+        g_ptr_array_unref(d->surfaces);
+    d->surfaces = chosen;
+    d->used = (RhSurfacesUsed){0};
+    return there;
 }
 
 bool rh_device_casts_inside(const RhDevice *device, RhDtype dtype)

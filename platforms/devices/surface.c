@@ -227,7 +227,7 @@ RhSurface *rh_surface_new(RhSurfaceKind kind, const double *const nodes[3], cons
     }
     s->left = g_new0(double, (size_t)counts[0] * (size_t)rank);
     s->right = g_new0(double, places *(size_t)rank);
-    s->source = s->date = s->format = rh_intern("");
+    s->source = s->date = s->format = s->library = rh_intern("");
     return s;
 }
 

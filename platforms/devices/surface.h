@@ -46,6 +46,9 @@ typedef struct {
     /* Interned: "bf16", "fp8", "fp8_block", "nvfp4"; for attention the format of the cache. */
     const char *format;
     int32_t head; /* attention: columns of a head; else 0 */
+    /* Interned: of experts, whose grouped products these are, "cutlass"; "": not said. Of several
+     * surfaces of a format the first counts, unless a library is asked for. */
+    const char *library;
     /* times include the cast of the left operand, which is then no separate kernel */
     bool casts_inside;
     double operand_bytes; /* per element of a GEMM's operands or of an attention's cache */

@@ -92,6 +92,7 @@ static void read_facts(RhJson *doc, const RhJsonNode *node, RhSurface *s)
     s->dtype = rh_dtype_by_name(rh_json_string(doc, node, "dtype"));
     s->format = rh_intern(rh_json_string(doc, node, "format"));
     s->head = (int32_t)rh_json_int_or(doc, node, "head", 1, 65536, 0);
+    s->library = rh_intern(rh_json_string_or(doc, node, "library", ""));
     s->casts_inside = rh_json_bool_or(doc, node, "casts_inside", false);
     s->operand_bytes = rh_json_number(doc, node, "operand_bytes", 0.25, 8);
     s->launch_s = rh_json_quantity(doc, node, "launch", RH_QUANTITY_S);
@@ -192,6 +193,8 @@ void rh_surface_write(RhJsonWriter *w, const RhSurface *s)
     rh_json_put_string(w, "format", s->format);
     if (s->head > 0)
         rh_json_put_int(w, "head", s->head);
+    if (*s->library)
+        rh_json_put_string(w, "library", s->library);
     if (s->casts_inside)
         rh_json_put_bool(w, "casts_inside", true);
     rh_json_put_number(w, "operand_bytes", s->operand_bytes);

@@ -240,7 +240,7 @@ static void experts_are_read_as_their_first_product(void)
                         MOE_HEADER MOE "fp8_block,8,7168,2048,8,256,2,1,power_law_1.01,0.1\n" MOE
                                        "fp8_block,8,7168,2048,8,256,2,1,balanced,0.1\n" MOE
                                        "fp8_block,8,7168,2048,8,256,1,4,power_law_1.01,0.1\n" MOE
-                                       "int4_wo,8,7168,2048,8,256,1,1,power_law_1.01,0.1\n",
+                                       "int2_wo,8,7168,2048,8,256,1,1,power_law_1.01,0.1\n",
                         NULL);
     CU_ASSERT_TRUE_FATAL(t && t->rows->len == 2 && t->unknown_count == 2);
     const RhTableSample *row = &g_array_index(t->rows, RhTableSample, 0);
@@ -249,6 +249,46 @@ static void experts_are_read_as_their_first_product(void)
     CU_ASSERT_TRUE(k->batch == 57 && k->m == 2 && k->n == 2048 && k->k == 7168);
     CU_ASSERT_EQUAL(k->flops, 2.0 * 64 * 2048 * 7168);
     CU_ASSERT_TRUE(!row->spread && g_array_index(t->rows, RhTableSample, 1).spread);
+    CU_ASSERT_STRING_EQUAL(row->library, "triton");
+}
+
+/* Experts in NVFP4 by two libraries: `rows` of each of 8 numbers of tokens, the second takes three times as long. */
+static RhKernelTables *experts_table(const char *kernel, int shapes, double times)
+{
+    static const int tokens_of[] = {1, 2, 4, 16, 64, 256, 1024, 4096};
+    g_autoptr(GString) text = g_string_new(MOE_HEADER);
+    for (size_t i = 0; i < G_N_ELEMENTS(tokens_of); i++)
+        for (int shape = 1; shape <= shapes; shape++) {
+            double bytes = 0.5 * 3 * 128.0 * shape * 64 * 4096, flops = 6.0 * tokens_of[i] * 8 * 64;
+            double seconds = 6e-6 + bytes / 4e12 + flops * shape * 4096 / 4e14;
+            g_string_append_printf(text,
+                                   "TRTLLM,1.3.0rc20,NVIDIA H200,moe,%s,nvfp4,%d,4096,%d,8,128,1,1,"
+                                   "power_law_1.01,%.9f\n",
+                                   kernel, tokens_of[i], 64 * shape, 1e3 * times * seconds);
+        }
+    return rh_tables_parse("moe_perf.csv", text->str, NULL);
+}
+
+/* Each library has a surface of its own; that with most rows of the first file comes first, and a
+ * second file has those that the first lacks. */
+static void libraries_of_experts_are_not_mixed(void)
+{
+    RhKernelTables *tables[] = {experts_table("moe_torch_flow_cutlass", 40, 3),
+                                experts_table("sglang_flashinfer_trtllm_moe", 40, 1)};
+    RhKernelTables *few = experts_table("moe_torch_flow_min_latency", 30, 1);
+    g_array_append_vals(tables[0]->rows, few->rows->data, few->rows->len);
+    rh_tables_free(few);
+    g_autoptr(RhSurfacesFit) fit = fit_of(tables, 2, NULL);
+    CU_ASSERT_TRUE_FATAL(fit && fit->surfaces->len == 2);
+    const RhSurface *first = g_ptr_array_index(fit->surfaces, 0),
+                    *second = g_ptr_array_index(fit->surfaces, 1);
+    CU_ASSERT_STRING_EQUAL(first->library, "cutlass");
+    CU_ASSERT_STRING_EQUAL(second->library, "trtllm-gen");
+    CU_ASSERT_TRUE(strstr(second->source, "TRTLLM 1.3.0rc20") != NULL);
+    for (guint i = 0; i < fit->classes->len; i++)
+        CU_ASSERT_TRUE(g_array_index(fit->classes, RhSurfaceClass, i).held_out.mean_frac < 0.1);
+    CU_ASSERT_STRING_EQUAL(g_array_index(fit->classes, RhSurfaceClass, 0).name,
+                           "experts nvfp4, cutlass");
 }
 
 /* One of two ranks that have 64 of 128 experts each. 1,024 tokens that ask 4: loads from 1 to 819 vary by 1.538 of
@@ -310,6 +350,7 @@ int main(void)
         {"kernels of one table are not mixed", kernels_of_one_table_are_not_mixed},
         {"attention is read with its cache", attention_is_read_with_its_cache},
         {"experts are read as their first product", experts_are_read_as_their_first_product},
+        {"libraries of experts are not mixed", libraries_of_experts_are_not_mixed},
         {"of several ranks the busiest is read", of_several_ranks_the_busiest_is_read},
         {"what is wrong is said with its place", what_is_wrong_is_said_with_its_place},
         {NULL, NULL}};

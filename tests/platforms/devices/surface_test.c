@@ -179,6 +179,39 @@ static void grouped_products_have_a_surface_of_their_own(void)
     CU_ASSERT_PTR_NULL(rh_device_surface(p->device, &heads));
 }
 
+/* Of several surfaces of a format the first counts, or that of the library asked for; one that is not there
+ * changes nothing, and other formats stay. */
+static void a_library_of_experts_can_be_chosen(void)
+{
+    static const struct {
+        const char *library;
+        bool there;
+        double factor;
+    } rows_of[] = {
+        {NULL, false, 2}, {"trtllm-gen", true, 3}, {"triton", false, 2}, {"cutlass", true, 2}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows_of); i++) {
+        RhSurface *surfaces[] = {flat(RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "bf16", 2, 5),
+                                 flat(RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8_block", 1, 2),
+                                 flat(RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8_block", 1, 3)};
+        surfaces[1]->library = rh_intern("cutlass");
+        surfaces[2]->library = rh_intern("trtllm-gen");
+        g_autoptr(RhPlatform) p = platform_with(surfaces, 3);
+        RhKernel grouped = gemm(RH_DTYPE_FP8, 4, 2048, 4096),
+                 wide = gemm(RH_DTYPE_BF16, 4, 2048, 4096);
+        grouped.batch = wide.batch = 64;
+        grouped.grouped = wide.grouped = true;
+        grouped.flops = wide.flops = 2.0 * 200 * 2048 * 4096;
+        if (rows_of[i].library)
+            CU_ASSERT_EQUAL(rh_device_choose_experts(p->device, "fp8_block", rows_of[i].library),
+                            rows_of[i].there);
+        rh_device_use_surfaces(p->device, "fp8_block");
+        double bytes = 64.0 * 2048 * 4096 + 200.0 * 4096 + 2 * 200.0 * 2048;
+        RH_CHECK_CLOSE(rh_kernel_time_s(p->device, &grouped),
+                       rows_of[i].factor * roof_s(0, 1, bytes), 1e-3);
+        CU_ASSERT_PTR_NOT_NULL(rh_device_surface(p->device, &wide));
+    }
+}
+
 /* A prompt in chunks is as long as the prompt, and each chunk longer than the one before. */
 static void chunks_of_a_prompt_share_its_time(void)
 {
@@ -280,6 +313,7 @@ int main(void)
         {"a cache of 8 bits has surfaces of its own", a_cache_of_8_bits_has_surfaces_of_its_own},
         {"grouped products have a surface of their own",
          grouped_products_have_a_surface_of_their_own},
+        {"a library of experts can be chosen", a_library_of_experts_can_be_chosen},
         {"chunks of a prompt share its time", chunks_of_a_prompt_share_its_time},
         {"trees are asked with the kernel and the device",
          trees_are_asked_with_the_kernel_and_the_device},
