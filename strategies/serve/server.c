@@ -222,6 +222,8 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
     read_profiles(doc, root, "profiles", &s->profiles);
     read_profiles(doc, root, "experts_cut", &s->experts_cut);
     read_profiles(doc, root, "experts_spread", &s->experts_spread);
+    read_profiles(doc, root, "experts_library", &s->experts_library);
+    read_profiles(doc, root, "experts_library_groups", &s->experts_library_groups);
     if (stands && (!s->scheduler || s->batch < 1 || s->chunk < 1 || s->block_tokens < 1 ||
                    !s->memory_frac.source || !s->prompt_frac.source))
         rh_json_problem(doc, root, NULL,

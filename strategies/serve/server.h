@@ -98,6 +98,8 @@ typedef struct {
     /* of experts' grouped products, where these kernels are another software's: experts that every rank has a part
      * of (cut), and whole ones on some of the ranks (spread) */
     RhServerProfiles experts_cut, experts_spread;
+    /* library of these products by the format of experts ("nvfp4"), and where attention is in groups (dp) */
+    RhServerProfiles experts_library, experts_library_groups;
 } RhServer;
 
 /* Blocks of a cache that so many tokens fill, prompt and answer together. */

@@ -260,7 +260,8 @@ static const char *surface_format(const RhRecipe *recipe)
                 {&rh_recipe_fp8_block, "fp8_block"},
                 {&rh_recipe_mxfp8, "fp8_block"},
                 {&rh_recipe_nvfp4, "nvfp4"},
-                {&rh_recipe_mxfp4_experts, "mxfp4"}};
+                {&rh_recipe_mxfp4_experts, "mxfp4"},
+                {&rh_recipe_int4_weights, "int4"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         if (rows[i].recipe == recipe)
             return rows[i].format;
@@ -344,6 +345,19 @@ static bool apply_expert_profile(const RhServing *s, const RhPool *pool, RhPlatf
     return true;
 }
 
+/* Chooses the library of experts' grouped products that the server names for the format. */
+static void choose_experts(const RhServing *s, const RhPool *pool, RhPlatform *platform)
+{
+    const RhServer *server = s->server;
+    const char *format = surface_format(s->recipe), *library = NULL;
+    if (format && pool->dp > 1)
+        library = rh_server_profile(&server->experts_library_groups, format);
+    if (format && !library)
+        library = rh_server_profile(&server->experts_library, format);
+    if (library)
+        rh_device_choose_experts(platform->device, format, library);
+}
+
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
     if (!check_encoder(s, error) || !check_stages(s, pool, error) || !check_once(s, pool, error) ||
@@ -366,6 +380,7 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
     it->shard = shard_of(s, pool);
     it->shard.dtype = it->recipe.dtype;
     it->shard.recipe = &it->recipe;
+    choose_experts(s, pool, it->platform);
     rh_device_use_surfaces(it->platform->device, surface_format(s->recipe));
     it->norms_bytes = norms_bytes(it);
     it->casts_inside = rh_device_casts_inside(it->platform->device, s->recipe->linear);

@@ -112,6 +112,45 @@ static void experts_go_by_the_software_that_has_them(void)
     }
 }
 
+static const char *library_of(const char *deployment, const RhRecipe *recipe)
+{
+    RhKernel product = {.cls = RH_KERNEL_GEMM,
+                        .dtype = (uint8_t)recipe->linear,
+                        .grouped = true,
+                        .batch = 32,
+                        .m = 1,
+                        .n = 512,
+                        .k = 7168,
+                        .flops = 2.0 * 32 * 512 * 7168};
+    Setting s = setting_of("deepseek-v3", "dgx-b200:1", deployment);
+    s.serving.recipe = recipe;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+    const RhSurface *surface = rh_device_surface(rh_iterations_platform(it)->device, &product);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(surface);
+    const char *library = surface->library; /* interned */
+    close_setting(&s);
+    return library;
+}
+
+/* One software has several libraries for experts: its own choice, or that of a launch flag. */
+static void experts_go_by_the_library_that_is_named(void)
+{
+    static const struct {
+        const char *deployment, *nvfp4, *blocks;
+    } rows[] = {{"server=trtllm,tp8", "cutlass", "deepgemm"},
+                {"server=trtllm-stream10,tp8", "trtllm-gen", "trtllm-gen"},
+                {"server=trtllm-stream10,tp1,dp8,ep8", "cutlass", "deepgemm"},
+                {"server=vllm,tp8", "trtllm-gen", "trtllm-gen"},
+                {"server=vllm-triton-experts,tp8", "trtllm-gen", "triton"},
+                {"server=sglang,tp8", "trtllm-gen", "trtllm-gen"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        CU_ASSERT_STRING_EQUAL(library_of(rows[i].deployment, &rh_recipe_nvfp4), rows[i].nvfp4);
+        CU_ASSERT_STRING_EQUAL(library_of(rows[i].deployment, &rh_recipe_fp8_block),
+                               rows[i].blocks);
+    }
+}
+
 /* --- Memory --- */
 
 static RhKvBudget room_on(const char *deployment)
@@ -167,7 +206,9 @@ static const RhTest tests[] = {
     {"every server is read", every_server_is_read},
     {"profiles are whole", profiles_are_whole},
     {"experts go by the software that has them", experts_go_by_the_software_that_has_them},
+    {"experts go by the library that is named", experts_go_by_the_library_that_is_named},
     {"experts go by the software that has them", experts_go_by_the_software_that_has_them},
+    {"experts go by the library that is named", experts_go_by_the_library_that_is_named},
     {"memory is of what it says", memory_is_of_what_it_says},
     {"activations are counted", activations_are_counted},
     {"logits lie where tokens are drawn", logits_lie_where_tokens_are_drawn},

@@ -38,19 +38,22 @@ static void long_prompts_leave_the_tables(void)
     close_setting(&s);
 }
 
-/* Experts without a measured table are reported: a B200 has one of mxfp4 alone. */
+/* Experts without a measured table are reported: vLLM's table of an A100 has none. */
 static void experts_without_a_table_are_told(void)
 {
     static const struct {
         const RhRecipe *recipe;
+        const char *platform, *device;
         bool tabled;
-    } rows[] = {{&rh_recipe_mxfp4_experts, true}, {&rh_recipe_nvfp4, false}};
+    } rows[] = {{&rh_recipe_mxfp4_experts, "dgx-b200:1", "b200-sxm", true},
+                {&rh_recipe_nvfp4, "dgx-b200:1", "b200-sxm", true},
+                {&rh_recipe_mxfp4_experts, "dgx-a100:1", "a100-sxm-80", false}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        Setting s = setting_of("gpt-oss-120b", "dgx-b200:1", "server=trtllm,tp1");
+        Setting s = setting_of("gpt-oss-120b", rows[i].platform, "server=vllm,tp2");
         s.serving.recipe = rows[i].recipe;
         RhServeExtrapolation b = beyond_of(&s, 1024, 256);
         CU_ASSERT_TRUE(rows[i].tabled ? b.untabled_frac == 0 : b.untabled_frac > 0.25);
-        CU_ASSERT_STRING_EQUAL(b.device, "b200-sxm");
+        CU_ASSERT_STRING_EQUAL(b.device, rows[i].device);
         close_setting(&s);
     }
 }
