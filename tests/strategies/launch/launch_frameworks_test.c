@@ -127,11 +127,14 @@ static void a_recipe_says_the_layout(void)
                                         "num_layers=80",
                                         "global_batch_size=512",
                                         "use_distributed_optimizer=True",
+                                        "overlap_grad_reduce=True",
                                         "recompute_granularity=\"full\"",
                                         "get_mixed_precision_config(\"bf16_mixed\")"};
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
         CU_ASSERT_PTR_NOT_NULL(strstr(launch->files, words[i]));
     CU_ASSERT_STRING_EQUAL(launch->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
+    g_autoptr(RhLaunch) one = launch_of(&k, "nemo", "tp8,pp8,dp1,mb1");
+    CU_ASSERT_PTR_NOT_NULL(strstr(one->files, "overlap_grad_reduce=False"));
     g_autoptr(RhLaunch) sharded = launch_of(&k, "nemo", "tp1,mb1,zero3");
     CU_ASSERT_STRING_EQUAL(sharded->environment, "CUDA_DEVICE_MAX_CONNECTIONS=8");
     k.c.job.recipe = &rh_recipe_fp8;
