@@ -182,6 +182,11 @@ static const char *inexpressible(const Words *w, const RhDeployment *d)
             return "who adds and removes replicas is not the server";
         if (d->pools[p].weights != RH_WEIGHTS_GPU)
             return "where weights lie is the server's own configuration";
+        if (d->pools[p].stream > 0 || d->pools[p].receive > 0 || d->pools[p].graphs > 0 ||
+            d->pools[p].captured > 0 || d->pools[p].experts > 0 || d->pools[p].balance > 0 ||
+            d->pools[p].wait > 0)
+            return "messages, graphs, whose experts and which prompts wait are flags of the server's "
+                   "own version";
         if (d->pools[p].draft > 0)
             return "who guesses tokens, and how many, is the server's own configuration";
         if ((d->pools[p].prefix == RH_PREFIX_OFF && !w->forgets) ||

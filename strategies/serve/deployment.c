@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/nearest_names.h"
+#include "strategies/serve/iteration/iteration.h"
 #include "strategies/serve/server.h"
 #include "strategies/serve/service/autoscaling.h"
 #include "strategies/serve/service/router.h"
@@ -13,6 +14,8 @@
 static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
 static const char *const order_names[] = {"fcfs", "lpm", NULL};
 static const char *const prefix_names[] = {"auto", "off", "on", NULL};
+
+static const char *const graphs_names[] = {"auto", "decode", "none", NULL};
 
 #define DEGREE_MAX 1024
 #define COUNT_MAX  (1 << 20)
@@ -50,6 +53,33 @@ static const PoolKey pool_keys[] = {
     {"prefix", "prefix=off",
      "whether the cache remembers prompts for those that begin alike; auto: as the server", 0,
      RH_PREFIX_LAST - 1, RH_PREFIX_AUTO, offsetof(RhPool, prefix), prefix_names},
+    {"stream", "stream=10",
+     "tokens that a client is sent at once (stream_interval); 0: the server's", 0, 1 << 20, 0,
+     offsetof(RhPool, stream), NULL},
+    {"receive", "receive=10",
+     "iterations from one look for new requests to the next (SGLang: scheduler-recv-interval)", 0,
+     1 << 20, 0, offsetof(RhPool, receive), NULL},
+    {"graphs", "graphs=decode",
+     "iterations that CUDA graphs hold: auto (as the server), decode (none that reads prompts), "
+     "none (vLLM: cudagraph_mode, enforce-eager)",
+     0, RH_GRAPHS_LAST - 1, RH_GRAPHS_AUTO, offsetof(RhPool, graphs), graphs_names},
+    {"captured", "captured=128",
+     "sequences of the largest graph, for which memory is kept (SGLang: cuda-graph-max-bs)", 0,
+     COUNT_MAX, 0, offsetof(RhPool, captured), NULL},
+    {"experts", "experts=cutlass",
+     "library of experts' products, where the server's table has several (moe_config.backend, "
+     "moe-runner-backend)",
+     0, 64, 0, offsetof(RhPool, experts), rh_expert_libraries},
+    {"balance", "balance=60",
+     "with dp: iterations that prompts wait at most until each group has one (TensorRT-LLM: "
+     "enable_balance, timeout_iters)",
+     0, COUNT_MAX, 0, offsetof(RhPool, balance), NULL},
+    {"wait", "wait=20",
+     "iterations that prompts wait at most for others (TensorRT-LLM: batch_wait_timeout_iters)", 0,
+     COUNT_MAX, 0, offsetof(RhPool, wait), NULL},
+    {"fill", "fill=90",
+     "% of chunk from which on prompts do not wait (batch_wait_max_tokens_ratio)", 0, 100, 90,
+     offsetof(RhPool, fill), NULL},
     {"order", "order=lpm",
      "who goes first: fcfs, or lpm, of whose prompt the cache has most (SGLang: schedule-policy)",
      0, RH_WAITING_LAST - 1, RH_WAITING_FCFS, offsetof(RhPool, order), order_names},

@@ -23,18 +23,32 @@ typedef enum { RH_WEIGHTS_GPU, RH_WEIGHTS_HOST, RH_WEIGHTS_NVME, RH_WEIGHTS_LAST
  * one of whose prompt the cache has most. */
 typedef enum { RH_WAITING_FCFS, RH_WAITING_LPM, RH_WAITING_LAST } RhWaitingOrder;
 
+/* Which iterations CUDA graphs hold; others are launched kernel by kernel. AUTO: as the server has
+ * it. */
+typedef enum { RH_GRAPHS_AUTO, RH_GRAPHS_DECODE, RH_GRAPHS_NONE, RH_GRAPHS_LAST } RhCudaGraph;
+
 /* Like replicas of one server, each with its share of the model on tp x pp GPUs. */
 typedef struct {
     int32_t tp, pp, ep;
     int32_t dp; /* replicas of attention in one server, which share its experts */
     int32_t replicas;
-    int32_t batch;  /* sequences at once at most; 0: the server's default */
-    int32_t chunk;  /* tokens of an iteration at most; 0: the server's default */
-    int32_t cache;  /* RhCacheFormat; AUTO: the server's default */
-    int32_t memory; /* % of a GPU's that the server takes, in its own sense; 0: its default */
-    int32_t prefix; /* RhPrefixCaching */
-    int32_t order;  /* RhWaitingOrder */
-    int32_t draft;  /* tokens guessed in an iteration (speculation.h); 0: none */
+    int32_t batch;    /* sequences at once at most; 0: the server's default */
+    int32_t chunk;    /* tokens of an iteration at most; 0: the server's default */
+    int32_t cache;    /* RhCacheFormat; AUTO: the server's default */
+    int32_t memory;   /* % of a GPU's that the server takes, in its own sense; 0: its default */
+    int32_t prefix;   /* RhPrefixCaching */
+    int32_t stream;   /* tokens of a message to the client; 0: the server's default */
+    int32_t receive;  /* iterations from one look for new requests to the next; 0: likewise */
+    int32_t graphs;   /* RhCudaGraph */
+    int32_t captured; /* sequences of the largest graph; 0: the server's default */
+    int32_t experts;  /* of rh_expert_libraries (iteration.h) */
+    /* Iterations that prompts are held back at most, until each group of attention has one; 0:
+     * they are not (prompt_wait.c). */
+    int32_t balance;
+    /* The same without groups, until prompts fill so much of an iteration's tokens. */
+    int32_t wait, fill; /* iterations; % */
+    int32_t order;      /* RhWaitingOrder */
+    int32_t draft;      /* tokens guessed in an iteration (speculation.h); 0: none */
     /* % of guesses that are right, given that those before them are; -1: not said */
     int32_t accept;
     int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */

@@ -76,7 +76,9 @@ double rh_memory_reserve_bytes(const RhMemoryReserve *left, const RhPool *pool,
     int32_t i = size_of(&left->sizes, capacity_bytes), ranks = rh_pool_gpus(pool);
     if (i < 0)
         return 0;
-    double sequences = ranks < RANKS_MANY ? left->sizes.list[i].few : left->sizes.list[i].many;
+    double sequences = pool->captured > 0   ? pool->captured
+                       : ranks < RANKS_MANY ? left->sizes.list[i].few
+                                            : left->sizes.list[i].many;
     double groups =
         pool->dp > 1 ? sequences * pool->dp * (sequences > SEQUENCES_WIDE ? 1.5 : 1) : 0;
     double bytes =

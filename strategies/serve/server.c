@@ -20,6 +20,8 @@ static const RhServerFact facts[] = {
     {"prompt_rate", RH_QUANTITY_FRAC, offsetof(RhServer, prompt_frac), 0.1, 2},
     {"launch", RH_QUANTITY_S, offsetof(RhServer, launch_s), 0, 0.1},
     {"rank_launch", RH_QUANTITY_S, offsetof(RhServer, rank_launch_s), 0, 0.1},
+    {"eager_launch", RH_QUANTITY_S, offsetof(RhServer, eager_launch_s), 0, 0.1},
+    {"rank_eager_launch", RH_QUANTITY_S, offsetof(RhServer, rank_eager_launch_s), 0, 0.1},
     {"admit", RH_QUANTITY_S, offsetof(RhServer, admit_s), 0, 10},
     {"first", RH_QUANTITY_S, offsetof(RhServer, first_s), 0, 10},
     {"answer_room", RH_QUANTITY_FRAC, offsetof(RhServer, answer_frac), 0, 1},
@@ -57,6 +59,7 @@ static const struct {
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},
     {"whole_prompts", offsetof(RhServer, whole_prompts)},
+    {"stream_waits", offsetof(RhServer, stream_waits)},
 };
 
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhServer *s)

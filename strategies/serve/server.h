@@ -60,6 +60,7 @@ typedef struct {
     int32_t block_tokens;  /* of the cache */
     int32_t batch, chunk;  /* defaults of a deployment */
     int32_t stream_tokens; /* the client is sent so many at a time */
+    bool stream_waits;     /* its first message, too; else that has one token */
     int32_t receive;       /* who came is looked for every so many iterations that only continue */
     RhCacheFormat cache;   /* default; AUTO: as the model's activations */
     bool reduce_norms;     /* sums over tensor ranks, residual sums and norms are one kernel */
@@ -88,7 +89,9 @@ typedef struct {
     RhFact answer_frac;
     /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     RhFact launch_s;
-    RhFact rank_launch_s;      /* more for each doubling of tensor ranks */
+    RhFact rank_launch_s; /* more for each doubling of tensor ranks */
+    /* the same in iterations that a deployment says no graph holds (RhCudaGraph) */
+    RhFact eager_launch_s, rank_eager_launch_s;
     bool host_each;            /* each group of attention has a host of its own */
     bool host_beside;          /* the host works beside the kernels: the slower of the two counts */
     RhServerProfiles profiles; /* of all kernels */
@@ -106,6 +109,17 @@ typedef struct {
 static inline int64_t rh_server_blocks_of(const RhServer *server, int64_t tokens)
 {
     return (tokens + server->block_tokens - 1) / server->block_tokens;
+}
+
+/* Return what a pool of the server has, or the server's default. */
+static inline int32_t rh_server_receive(const RhServer *server, const RhPool *pool)
+{
+    return pool->receive > 0 ? pool->receive : server->receive;
+}
+/* Returns the number of tokens in the client's first message. */
+static inline int32_t rh_server_first_tokens(const RhServer *server, const RhPool *pool)
+{
+    return server->stream_waits ? pool->stream > 0 ? pool->stream : server->stream_tokens : 1;
 }
 
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_server_load(). */

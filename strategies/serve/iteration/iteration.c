@@ -345,18 +345,28 @@ static double chunks_s(const RhIterations *it, const Parts *p)
     return p->chunks_s / it->server->prompt_frac.value;
 }
 
-/* Launch time of a layer. Ranks wait for each other in every layer, so the slowest host counts. */
-static double launch_layer_s(const RhIterations *it)
+/* Time to launch the kernels of an iteration one by one, by the server's default or, where the
+ * deployment says which iterations graphs hold, without a graph. Ranks wait for each other in every
+ * layer, so the slowest host counts. */
+static double launch_s(const RhIterations *it)
 {
     const RhServer *s = it->server;
-    return s->launch_s.value + s->rank_launch_s.value * log2(it->pool.tp);
+    bool eager = it->pool.graphs != RH_GRAPHS_AUTO;
+    double layer_s = (eager ? s->eager_launch_s : s->launch_s).value,
+           rank_s = (eager ? s->rank_eager_launch_s : s->rank_launch_s).value;
+    return (layer_s + rank_s * log2(it->pool.tp)) * it->model->layers_count / it->pool.pp;
+}
+
+/* Time to launch an iteration that only decodes: graphs hold it, unless there are none. */
+static double decode_launch_s(const RhIterations *it)
+{
+    return it->pool.graphs == RH_GRAPHS_NONE ? launch_s(it) : 0;
 }
 
 static double device_s(const RhIterations *it, const Parts *p)
 {
     double s = every_token_s(it, p) + chunks_s(it, p) + p->logits_s + p->decode_s + p->draft_s;
-    double launch_s = launch_layer_s(it) * it->model->layers_count / it->pool.pp;
-    return p->prompts ? fmax(s, launch_s) : s;
+    return fmax(s, p->prompts ? launch_s(it) : decode_launch_s(it));
 }
 
 double rh_iteration_s(RhIterations *it, const RhBatch *batch)
@@ -378,8 +388,10 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
     RhDecodeRun run = {
         .growth_s = slope,
         .steps = (int32_t)fmin(fmax(ceil(tokens / rh_pool_accepted(&it->pool)), 1), 1 << 20)};
-    run.first_s = with_host(it, device, decodes);
-    double least_s = fmax(it->stream_s, it->server->host_beside ? host_s(it, decodes) : 0);
+    double launched_s = decode_launch_s(it);
+    run.first_s = with_host(it, fmax(device, launched_s), decodes);
+    double least_s =
+        fmax(fmax(it->stream_s, launched_s), it->server->host_beside ? host_s(it, decodes) : 0);
     if (device < least_s) { /* constant until the kernels take longer */
         run.growth_s = 0;
         if (slope > 0)

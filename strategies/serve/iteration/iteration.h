@@ -31,6 +31,10 @@ typedef struct {
 
 typedef struct RhIterations RhIterations;
 
+/* Libraries of experts' grouped products that a pool may name; the first, "auto": the server's.
+ * NULL-ended. */
+extern const char *const rh_expert_libraries[];
+
 /* A chunk of a prompt: `tokens` tokens after `cached` ones that are in the cache. */
 typedef struct {
     int32_t cached, tokens;

@@ -345,17 +345,23 @@ static bool apply_expert_profile(const RhServing *s, const RhPool *pool, RhPlatf
     return true;
 }
 
-/* Chooses the library of experts' grouped products that the server names for the format. */
+const char *const rh_expert_libraries[] = {"auto",     "trtllm-gen", "cutlass", "triton",
+                                           "deepgemm", "marlin",     NULL};
+
+/* Chooses the library of experts' grouped products that the deployment, or the server for the
+ * format, names. */
 static void choose_experts(const RhServing *s, const RhPool *pool, RhPlatform *platform)
 {
     const RhServer *server = s->server;
     const char *format = surface_format(s->recipe), *library = NULL;
-    if (format && pool->dp > 1)
+    if (pool->experts > 0)
+        library = rh_expert_libraries[pool->experts];
+    if (format && !library && pool->dp > 1)
         library = rh_server_profile(&server->experts_library_groups, format);
     if (format && !library)
         library = rh_server_profile(&server->experts_library, format);
     if (library)
-        rh_device_choose_experts(platform->device, format, library);
+        rh_device_choose_experts(platform->device, format ? format : "bf16", library);
 }
 
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)

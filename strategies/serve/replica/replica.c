@@ -163,6 +163,7 @@ bool rh_replica_take(RhReplica *r, int32_t request, bool read, double t_s)
                     .prompt = served->input_tokens,
                     .read = read ? served->input_tokens : 0,
                     .fetched = read,
+                    .group = rh_replica_group(r),
                     .made = read ? 1 : 0};
     r->coming--;
     if (blocks > r->spec.blocks) {
@@ -177,7 +178,7 @@ bool rh_replica_take(RhReplica *r, int32_t request, bool read, double t_s)
 
 int32_t rh_replica_waiting(RhReplica *r)
 {
-    if (g_queue_is_empty(&r->waiting))
+    if (g_queue_is_empty(&r->waiting) || r->held)
         return -1;
     int32_t sequence = GPOINTER_TO_INT(g_queue_peek_head(&r->waiting));
     if (rh_replica_sequence(r, sequence)->t_taken_s > r->t_seen_s)

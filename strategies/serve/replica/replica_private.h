@@ -22,6 +22,7 @@ typedef struct {
     bool fetched;                      /* another replica processed its prompt */
     bool continued;                    /* it is being decoded */
     int64_t base, joined; /* while it is decoded: see above; `steps` when decoding began */
+    int32_t group;        /* of attention, where prompts are balanced */
     double t_taken_s;
     int64_t admission;        /* number of its latest admission; 0: not admitted */
     double t_joined_s, own_s; /* time of its first token; seconds of iterations of its prompt */
@@ -97,6 +98,8 @@ struct RhReplica {
     double t_seen_s;  /* requests that came by then are known to the planned iteration */
     double t_ended_s; /* end of the last iteration */
     double t_ahead_s; /* time at which the next iteration was planned, if ahead */
+    bool held;        /* waiting prompts are held back from this iteration */
+    int32_t held_iterations;
     int32_t unlooked; /* iterations since the server last looked for new requests */
     RhReplicaCounts counts;
 };
@@ -130,6 +133,14 @@ static inline void rh_replica_note(const RhReplica *r, double t_s)
     if (r->spec.history)
         rh_service_history_level(r->spec.history, r->spec.number, t_s, &level);
 }
+
+/* Decides whether waiting prompts are held back from the iteration that is planned
+ * (prompt_wait.c). */
+void rh_replica_hold_prompts(RhReplica *r);
+/* Returns the number of iterations after which that may change by itself. */
+int32_t rh_replica_held_steps(const RhReplica *r);
+/* Returns the group of attention with the fewest sequences; 0 where prompts are not balanced. */
+int32_t rh_replica_group(const RhReplica *r);
 
 /* Returns the least number of iterations of the current run that last until t_s. */
 int32_t rh_replica_steps_until(const RhReplica *r, double t_s);

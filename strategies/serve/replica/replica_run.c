@@ -51,6 +51,11 @@ static bool comes_unseen(const RhReplica *r)
     return last && rh_replica_sequence(r, GPOINTER_TO_INT(last->data))->t_taken_s > r->t_seen_s;
 }
 
+static int32_t receive_of(const RhReplica *r)
+{
+    return rh_server_receive(r->spec.server, &r->spec.pool);
+}
+
 static void plan_time(RhReplica *r)
 {
     int32_t continued = r->continues ? rh_replica_continued(r) : 0;
@@ -66,7 +71,8 @@ static void plan_time(RhReplica *r)
     int64_t until = rh_replica_first_ending(r).last - r->steps;
     r->run = rh_iteration_run(r->spec.iterations, continued, batch.contexts);
     if (comes_unseen(r))
-        r->run.steps = MIN(r->run.steps, r->spec.server->receive - r->unlooked);
+        r->run.steps = MIN(r->run.steps, receive_of(r) - r->unlooked);
+    r->run.steps = MIN(r->run.steps, rh_replica_held_steps(r));
     if (r->late->len > 0 && r->waiting.length > 0)
         r->run.steps = 1;
     int32_t rounds = rounds_for(r, until, r->run.steps), tokens = rh_replica_accepted(r, rounds);
@@ -101,7 +107,7 @@ static void plan_iteration(RhReplica *r)
 static bool looks_for_requests(RhReplica *r)
 {
     bool read = r->planned->len > 0;
-    r->unlooked = read ? 0 : (r->unlooked + r->run.steps) % r->spec.server->receive;
+    r->unlooked = read ? 0 : (r->unlooked + r->run.steps) % receive_of(r);
     return r->unlooked == 0;
 }
 
@@ -119,6 +125,7 @@ double rh_replica_begin(RhReplica *r, double t_s)
     rh_replica_order_waiting(r);
     if (looked)
         r->t_seen_s = ahead ? r->t_ahead_s : t_s;
+    rh_replica_hold_prompts(r);
     plan_iteration(r);
     if (!r->busy && (ahead || !looked)) { /* nothing runs, so nothing is planned ahead */
         rh_replica_forget_late(r);
@@ -255,7 +262,7 @@ static void finish_sequence(RhReplica *r, int32_t i, int32_t blocks, double t_s,
     served->outcome = RH_SERVED_DONE;
     served->t_end_s = t_s + server->first_s.value;
     served->tbt_max_s = s->made > 1 ? rh_replica_longest_gap_s(r, s) : 0;
-    int32_t first = MIN(server->stream_tokens, served->output_tokens);
+    int32_t first = MIN(rh_server_first_tokens(server, &r->spec.pool), served->output_tokens);
     if (first > 1) /* the client's first message has so many */
         served->t_first_s +=
             (served->t_end_s - served->t_first_s) * (first - 1) / MAX(served->output_tokens - 1, 1);

@@ -30,10 +30,12 @@ double rh_service_too_late_s(const RhServiceClock *c, int32_t request, double t_
 static bool has_first(const RhServiceClock *c, int32_t request, double t_s)
 {
     const RhRequestRecord *served = rh_service_served(c, request);
-    int32_t first = MIN(c->service->serving.server->stream_tokens, served->output_tokens);
+    int32_t inside, number = c->request_at[request];
+    const RhPool *pool = &rh_service_stage(c, number, &inside)->pool;
+    int32_t first =
+        MIN(rh_server_first_tokens(c->service->serving.server, pool), served->output_tokens);
     return served->t_first_s <= t_s &&
-           rh_replica_streamed_tokens(rh_service_replica(c, c->request_at[request]), request,
-                                      t_s) >= MAX(first, 1);
+           rh_replica_streamed_tokens(rh_service_replica(c, number), request, t_s) >= MAX(first, 1);
 }
 
 void rh_service_gives_up(RhServiceClock *c, const RhTimedEvent *event)

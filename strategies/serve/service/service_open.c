@@ -39,9 +39,13 @@ static bool check_draft(const RhPool *pool, GError **error)
 }
 
 /* Help on making memory free, by the largest user of it. */
-static const char *room_help(const RhServing *s, const RhKvBudget *budget)
+static const char *room_help(const RhServing *s, const RhKvBudget *budget, double memory_frac)
 {
     bool busy = budget->activation_bytes + budget->state_bytes > budget->weight_bytes;
+    double taken = memory_frac * budget->capacity_bytes;
+    if (taken < budget->weight_bytes && budget->weight_bytes < budget->capacity_bytes / 2)
+        return "memory=85, the share that users of such a server set by hand, or captured=128, fewer "
+               "sequences of a graph";
     if (!rh_model_makes_tokens(s->model))
         return "a smaller batch, or weights in a narrower format";
     return busy ? "fewer sequences at once (batch) or tokens of an iteration (chunk)"
@@ -62,7 +66,7 @@ static bool fail_room(const RhServing *s, const RhServicePool *stage, GError **e
         budget->capacity_bytes / (1024 * MIB), s->server->name, 100 * frac,
         budget->weight_bytes / (1024 * MIB), budget->activation_bytes / (1024 * MIB),
         stage->pool.batch, budget->state_bytes / (1024 * MIB), budget->reserve_bytes / (1024 * MIB),
-        room_help(s, budget));
+        room_help(s, budget, frac));
 }
 
 static bool open_stage(RhService *service, int32_t p, GError **error)

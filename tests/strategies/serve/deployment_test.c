@@ -8,9 +8,10 @@
 
 static void deployments_are_text(void)
 {
-    static const char *const texts[] = {"server=vllm,tp4",
-                                        "server=sglang,tp2,replicas=3,batch=64,chunk=2048,kv=fp8",
-                                        "server=trtllm,router=kv,tp4,replicas=2/tp8,batch=512"};
+    static const char *const texts[] = {
+        "server=vllm,tp4", "server=sglang,tp2,replicas=3,batch=64,chunk=2048,kv=fp8",
+        "server=trtllm,router=kv,tp4,replicas=2/tp8,batch=512",
+        "server=trtllm,tp1,ep8,dp8,stream=10,receive=30,graphs=none,captured=64,experts=cutlass,balance=60,wait=20,fill=80"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         RhDeployment d = rh_deployment_default();
         CU_ASSERT_TRUE_FATAL(rh_deployment_parse(texts[i], &d, NULL));

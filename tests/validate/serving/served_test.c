@@ -80,7 +80,7 @@ static void labels_are_undone(void)
                       "agg; vllm ; moe_tp=4,x\n");
     CU_ASSERT_EQUAL_FATAL(j->rows->len, 4);
     CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=trtllm-stream10,tp8,ep8,chunk=1104,kv=fp8,"
-                                               "memory=75,prefix=off");
+                                               "memory=75,prefix=off,balance=60");
     CU_ASSERT_STRING_EQUAL(at(j, 2)->strategy,
                            "server=vllm-0.10,tp4,batch=64,chunk=8192,kv=fp8,prefix=off");
     for (guint i = 0; i < j->rows->len; i++)

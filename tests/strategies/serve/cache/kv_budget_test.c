@@ -44,6 +44,12 @@ static void a_deployment_says_otherwise(void)
     RH_CHECK_CLOSE(rh_service_memory_frac(sglang, &pool, capacity), 1 - 13440.0 / (80 * 1024),
                    1e-9);
     RH_CHECK_CLOSE(rh_service_memory_frac(vllm, &pool, capacity), 0.9, 1e-9);
+    pool.captured = 64; /* sequences of the largest graph */
+    RH_CHECK_CLOSE(rh_memory_reserve_bytes(&sglang->left, &pool, 200 * RH_GIB_BYTES) / MIB,
+                   512 + 12288 + 2 * 64 + 128, 1e-9);
+    RhPool groups = {.tp = 1, .pp = 1, .dp = 128, .ep = 128, .captured = 64, .chunk = 128 * 2048};
+    RH_CHECK_CLOSE(rh_memory_reserve_bytes(&sglang->left, &groups, 200 * RH_GIB_BYTES) / MIB,
+                   512 + 3072 + 2 * 64 + 128 * 128 + 3 * 64 * 128, 1e-9);
     pool.memory = 80;
     RH_CHECK_CLOSE(rh_service_memory_frac(sglang, &pool, capacity), 0.8, 1e-9);
     CU_ASSERT_EQUAL(rh_memory_reserve_chunk(&sglang->left, 24 * RH_GIB_BYTES), 2048);
