@@ -111,16 +111,23 @@ static void leave(const Turns *t, const RhLayerPass *half, RhLayerPass *both)
     }
 }
 
+/* Added to the numbers of the second half's calls. */
+#define CALLS_OF_HALF (RH_LAYER_CALLS_MAX * 20)
+
 RhLayerPass rh_layer_pass_overlap(const RhLayerPass *half)
 {
     g_autofree int32_t *ids = g_new(int32_t, 2 * half->tasks->len + 1);
     Turns t = turns_of(half->tasks, half->tasks, ids);
-    RhLayerPass both = {.tasks = t.both};
+    RhLayerPass both = {.tasks = t.both, .calls = half->calls};
     t.tokens_alone = true;
     interleave(&t, 0);
     leave(&t, half, &both);
-    for (guint i = 0; i < both.tasks->len; i++) /* one micro-batch */
-        g_array_index(both.tasks, RhLayerOp, i).half = 0;
+    for (guint i = 0; i < both.tasks->len; i++) {
+        RhLayerOp *task = &g_array_index(both.tasks, RhLayerOp, i);
+        task->first_call += CALLS_OF_HALF * task->half;
+        task->last_call += CALLS_OF_HALF * task->half;
+        task->half = 0; /* one micro-batch */
+    }
     return both;
 }
 
@@ -135,6 +142,7 @@ RhLayerPassPair rh_layer_pass_pair(const RhLayerPass *forward, const RhLayerPass
     RhLayerPassPair pair = {.tasks = t.both};
     interleave(&t, 1);
     for (int which = 0; which < 2; which++) {
+        pair.half[which].calls = passes[which]->calls;
         pair.half[which].left_count = passes[which]->left_count;
         for (int32_t i = 0; i < passes[which]->left_count; i++) {
             int32_t left = passes[which]->left[i];

@@ -23,12 +23,17 @@ static int32_t last_kernel(const GArray *tasks)
     return RH_LAYER_OP_ENTRY;
 }
 
+/* Added to the numbers of the second pass's calls. */
+#define CALLS_BEHIND (RH_LAYER_CALLS_MAX * 100)
+
 /* The task after a pass of `tasks`, whose ENTRY is the pass's last task; collectives also wait for
  * its last kernel. */
 static RhLayerOp behind(const RhLayerPass *pass, const RhLayerOp *task)
 {
     RhLayerOp moved = *task;
     moved.after_count = 0;
+    moved.first_call += CALLS_BEHIND;
+    moved.last_call += CALLS_BEHIND;
     for (int32_t i = 0; i < task->after_count; i++) {
         if (task->after[i] != RH_LAYER_OP_ENTRY) {
             wait_for(&moved, task->after[i] + (int32_t)pass->tasks->len);
@@ -44,7 +49,8 @@ static RhLayerOp behind(const RhLayerPass *pass, const RhLayerOp *task)
 
 RhLayerPass rh_layer_pass_behind(const RhLayerPass *first, const RhLayerPass *then)
 {
-    RhLayerPass both = {.tasks = g_array_new(FALSE, FALSE, sizeof(RhLayerOp))};
+    RhLayerPass both = {.tasks = g_array_new(FALSE, FALSE, sizeof(RhLayerOp)),
+                        .calls = first->calls + RH_LAYER_CALLS_MAX * then->calls};
     g_array_append_vals(both.tasks, first->tasks->data, first->tasks->len);
     for (guint i = 0; i < then->tasks->len; i++) {
         RhLayerOp task = behind(first, &g_array_index(then->tasks, RhLayerOp, i));

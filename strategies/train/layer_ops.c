@@ -32,6 +32,8 @@ static void add_tensor_kernels(RhLayerOpsBuilder *w, const char *label,
 {
     if (!sequence->parts)
         rh_layer_ops_kernels(w, label, RH_PARTS(sequence));
+    else if (sequence->parts[0].exchange.kind != RH_EXCHANGE_NONE)
+        w->calls++; /* what recomputation may put before the first exchange */
     for (int32_t i = 0; i < sequence->parts_count; i++)
         add_exchange_part(w, label, &sequence->parts[i]);
 }
@@ -42,6 +44,7 @@ static void block_forward(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost 
 {
     w->block = kind;
     w->at = b;
+    w->again_calls = 0;
     w->summed = output;
     const char *label = rh_block_name(kind);
     if (kind == RH_BLOCK_EMBEDDING) { /* no hook: the table is looked up before anything is cut */
@@ -72,6 +75,7 @@ static void block_again(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b
     if (w->replayed)
         return;
     w->phase = RH_PHASE_RECOMPUTE;
+    w->again_calls = 0;
     w->summed = false;
     rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_again));
     if (b->tensor_again.kernels->len > 0) {
@@ -190,7 +194,7 @@ static RhLayerPass make_whole_pass(const RhLayout *layout, const RhModelCost *mo
     rh_layer_ops_merge_kernels(w.tasks, item == RH_LAYER_EMBEDDING ? "embedding"
                                         : item == RH_LAYER_HEAD    ? "head"
                                                                    : "layer");
-    RhLayerPass done = {.tasks = w.tasks, .left_count = w.pending_count};
+    RhLayerPass done = {.tasks = w.tasks, .left_count = w.pending_count, .calls = w.calls};
     memcpy(done.left, w.pending, sizeof done.left);
     return done;
 }

@@ -33,6 +33,9 @@ typedef struct {
     int32_t after[RH_PENDING_MAX]; /* predecessors: tasks of this list, or ENTRY */
     int32_t after_count;
     int32_t half; /* in a list for two micro-batches: index of the one this task belongs to */
+    /* First and last call of the builder that added to it. The calls of a pass have the same
+     * numbers whatever is recomputed; those of recomputation have numbers of their own. */
+    int32_t first_call, last_call;
 } RhLayerOp;
 
 /* One pass of one kind of layer. Later tasks wait for its last kernel and for the tasks in
@@ -41,6 +44,7 @@ typedef struct {
     GArray *tasks; /* RhLayerOp */
     int32_t left[RH_PENDING_MAX];
     int32_t left_count;
+    int32_t calls; /* number of calls of the builder outside recomputation */
 } RhLayerPass;
 
 /* Two interleaved passes, of two micro-batches or of the halves of one; each keeps its order and
@@ -50,6 +54,7 @@ typedef struct {
     struct {
         int32_t left[RH_PENDING_MAX];
         int32_t left_count;
+        int32_t calls; /* RhLayerPass.calls */
     } half[2];
 } RhLayerPassPair;
 
@@ -143,7 +148,13 @@ typedef struct {
     /* Exchanges in several steps: kernel after which the tensors of the first step are ready, and
      * task that delivers those of the next step; -1: none. */
     int32_t steps_from, step_brings;
+    /* Calls so far that add tasks: outside recomputation, and in that of the block. */
+    int32_t calls, again_calls;
 } RhLayerOpsBuilder;
+
+/* Maximum number of calls for a pass without recomputation, and for the recomputation of a block;
+ * numbers of other blocks and passes lie so far apart. */
+#define RH_LAYER_CALLS_MAX 2000
 
 /* Adds kernels that run back to back as one task, after everything pending. RH_PARTS of more than
  * RH_PARTS_MAX does not compile without warnings. */

@@ -19,6 +19,14 @@ void rh_layer_ops_wait_for(RhLayerOpsBuilder *w, int32_t task)
     w->pending[w->pending_count++] = task; /* one per lane, and ENTRY */
 }
 
+/* Returns the number of this call of the builder. */
+static int32_t next_call(RhLayerOpsBuilder *w)
+{
+    if (w->phase != RH_PHASE_RECOMPUTE)
+        return w->calls++;
+    return RH_LAYER_CALLS_MAX * (1 + (int32_t)w->block) + w->again_calls++;
+}
+
 static int32_t add_task(RhLayerOpsBuilder *w, const RhLayerOp *task)
 {
     g_array_append_vals(w->tasks, task, 1);
@@ -48,6 +56,7 @@ static bool append_parts(RhLayerOp *into, const RhLayerOp *task)
     if (have + more > RH_PARTS_MAX)
         return false;
     memcpy(into->parts + have, task->parts, sizeof(*task->parts) * (size_t)more);
+    into->last_call = task->last_call;
     return true;
 }
 
@@ -63,9 +72,14 @@ static RhLayerOp *same_kernel(RhLayerOpsBuilder *w, const char *label)
 void rh_layer_ops_kernels(RhLayerOpsBuilder *w, const char *label,
                           const RhKernelSequence *const parts[static RH_PARTS_MAX])
 {
+    int32_t call = next_call(w);
     if (!has_kernels(parts))
         return;
-    RhLayerOp task = {.label = label, .phase = w->phase, .after_count = w->pending_count};
+    RhLayerOp task = {.label = label,
+                      .phase = w->phase,
+                      .after_count = w->pending_count,
+                      .first_call = call,
+                      .last_call = call};
     memcpy(task.parts, parts, sizeof task.parts);
     RhLayerOp *before = same_kernel(w, label);
     if (before && append_parts(before, &task))
@@ -78,6 +92,7 @@ void rh_layer_ops_kernels(RhLayerOpsBuilder *w, const char *label,
 int32_t rh_layer_ops_collective(RhLayerOpsBuilder *w, RhLane lane, RhGroupKind group, RhOp op,
                                 double bytes, const char *label)
 {
+    int32_t call = next_call(w);
     if (bytes <= 0)
         return -1;
     RhLayerOp task = {.label = label,
@@ -87,7 +102,9 @@ int32_t rh_layer_ops_collective(RhLayerOpsBuilder *w, RhLane lane, RhGroupKind g
                       .group = group,
                       .bytes = bytes,
                       .after = {w->last},
-                      .after_count = 1};
+                      .after_count = 1,
+                      .first_call = call,
+                      .last_call = call};
     for (int32_t i = 0; i < w->pending_count; i++)
         if (w->pending[i] != w->last)
             task.after[task.after_count++] = w->pending[i];

@@ -134,9 +134,10 @@ static void shard_free(void *data)
 static void times_free(void *data)
 {
     RhLayerTimes *times = data;
-    g_array_unref(times->own);
+    g_clear_pointer(&times->own, g_array_unref);
     g_clear_pointer(&times->task_s, g_hash_table_destroy);
     g_clear_pointer(&times->pair_s, g_hash_table_destroy);
+    g_clear_pointer(&times->open_pair_s, g_hash_table_destroy);
     g_free(times);
 }
 
@@ -478,6 +479,8 @@ RhBoundCache *rh_bound_new(const RhProblem *c)
     s->sites = rh_algorithm_sites_new(s->asked);
     s->alone = rh_uncontended_times_new(s->c->platform);
     s->folded = rh_fold_cache_new();
+    s->pair_orders = g_hash_table_new_full(
+        g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, (GDestroyNotify)g_array_unref);
     s->messages =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
     return s;
@@ -504,6 +507,7 @@ void rh_bound_free(RhBoundCache *s)
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->sent);
     g_hash_table_destroy(s->messages);
+    g_hash_table_destroy(s->pair_orders);
     g_free(s->ample);
     rh_arena_free(s->tables);
     rh_arena_free(s->rooms);

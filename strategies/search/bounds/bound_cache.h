@@ -104,7 +104,8 @@ struct RhBoundCache {
     RhFoldedTable *folded;     /* owned; rehearsals use it too if c is `asked` */
     RhOpenFold open;           /* most recent unfinished fold; all NULL: none */
     RhBackgroundFold *ahead;   /* fold that a thread computes during the search; NULL: none */
-    GHashTable *messages; /* GBytes that describe who communicates how -> RhLinkCost[]; owned */
+    GHashTable *messages;    /* GBytes that describe who communicates how -> RhLinkCost[]; owned */
+    GHashTable *pair_orders; /* GBytes: tasks of pairs -> GArray of RhRecompute; owned */
 };
 
 /* Returns the largest fraction of any device's SMs that kernels keep while `lanes` lanes hold
@@ -176,6 +177,14 @@ const RhGroupNetwork *rh_bound_network(RhBoundCache *cache, const RhLayout *layo
 void rh_shard_add_tables(RhShardCost *shard);
 RhChunkTimeTable *rh_bound_chunk_times(RhBoundCache *cache, RhShardCost *shard,
                                        const RhSplit *split, const RhGroupNetwork *net);
+/* Return RhChunkTimeTable.pair_s and RhProfileCosts.work_s, computed on first use. */
+const double *rh_bound_pairs(RhBoundCache *cache, const RhLayout *layout, const RhTables *tables);
+const double *rh_bound_slot_work(RhBoundCache *cache, const RhLayout *layout,
+                                 const RhTables *tables);
+/* Returns RhChunkTimeTable.pair_s where any of these modules may be recomputed, in any layers of a
+ * layout without recomputation; NULL: any modules, in less time. The caller frees it. */
+double *rh_bound_open_pairs_new(RhBoundCache *cache, const RhLayout *plain, const RhTables *tables,
+                                const uint32_t *modules);
 RhProfileCosts *rh_bound_profile_costs(RhBoundCache *cache, RhChunkTimeTable *spans,
                                        const RhPipelineProfile *profile);
 /* Returns the longest path at these costs, owned by them, for messages of `message_s` seconds.
@@ -222,9 +231,18 @@ void rh_known_work_free(void *known);
 RhCachedWork *rh_bound_known_work(RhBoundCache *cache, const RhLayout *layout, int32_t placement);
 /* Drops all shards if there are many. Invalidates every pointer to tables of a layout. */
 void rh_bound_forget_shards(RhBoundCache *cache);
-/* Returns rh_bound_work_s for a stage that is busy `more_s` longer for each micro-batch. */
-double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *layout, int32_t stage,
-                              double more_s);
+/* Returns a lower bound, in seconds, of rh_bound_work_s under any recomputation, for a layout
+ * without any; at most rh_bound_work_beside_s. */
+double rh_bound_open_work_s(RhBoundCache *cache, const RhLayout *plain);
+/* Time that recomputation adds. */
+typedef struct {
+    uint32_t modules; /* that may be recomputed: bits of RhRecompute */
+    int32_t stage;    /* stage that is busy longer */
+    double more_s;    /* by so much for each micro-batch */
+} RhRecomputeWork;
+/* Returns rh_bound_work_s with more work, whichever of the modules it is that are recomputed. */
+double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
+                              const RhRecomputeWork *more);
 /* Returns rh_segment_graph_s with every message alone on its links; at most rh_segment_graph_s. It
  * needs no colouring of ranks, which takes the most time on a hundred thousand of them. */
 double rh_bound_graph_s(RhBoundCache *cache, const RhLayout *layout);
@@ -245,6 +263,9 @@ RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *cache, const RhLayout *lay
 const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
                                          const RhGroupNetwork *net, int32_t stage);
 /* --- pair_times.c --- */
+/* Returns rh_bound_layer_times, of which the tables for pairs may be all that is filled. */
+RhLayerTimes *rh_bound_pair_times(RhBoundCache *cache, RhShardCost *shard,
+                                  const RhGroupNetwork *net, int32_t stage);
 /* State of a stage that runs two slots as a pair, by lane and by half of the pair. */
 typedef struct {
     double *free_s;      /* by lane: time at which it is free */
@@ -259,10 +280,26 @@ void rh_batch_overlap_pair(const RhBoundCache *cache, const RhLayerTimes *times,
                            int32_t backward, RhBatchOverlap *turns, double *ends_s);
 /* Allocates an array for the end times of a pair's tasks, which the caller frees. */
 double *rh_batch_overlap_new(const RhLayerOps *items);
-/* Returns the seconds of a pair of chunks with these contents on an idle stage until the compute
- * lane is free, without slow-down of kernels. */
-double rh_bound_pair_s(RhBoundCache *cache, RhShardCost *shard, const RhGroupNetwork *net,
-                       int32_t stage, int32_t forward, int32_t backward);
+/* Chunks that run as a pair: their contents, on a stage. */
+typedef struct {
+    RhShardCost *shard;
+    const RhGroupNetwork *net;
+    int32_t stage, forward, backward;
+} RhChunkPair;
+/* Returns the seconds of a pair of chunks on an idle stage until the compute lane is free, without
+ * slow-down of kernels. */
+double rh_bound_pair_s(RhBoundCache *cache, const RhChunkPair *pair);
+/* Returns a lower bound of rh_bound_pair_s whichever of the modules are recomputed in whichever
+ * layers; the pair is one without recomputation. */
+double rh_bound_open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules);
+/* --- pair_order.c --- */
+/* Does a pair with more tasks, of the same layers, take at least as long in any state of the stage,
+ * since it runs the tasks of the smaller one in their order? */
+bool rh_pair_keeps_order(const RhLayerPassPair *small, const RhLayerPassPair *large);
+/* Returns sets of these modules (RhRecompute, none of them first) such that each set's pairs keep
+ * the order of one of them; empty: unknown. Owned by the bound cache. `plain`: without
+ * recomputation. */
+const GArray *rh_bound_pair_orders(RhBoundCache *cache, RhShardCost *plain, uint32_t modules);
 void rh_pair_times_add(RhBoundCache *cache, const RhGroupNetwork *net, const RhPlacement *at,
                        RhLayerTimes *times, const RhLayerOps *items);
 /* --- collective_times.c: seconds of collectives on an idle network --- */
@@ -353,6 +390,10 @@ RhGroupNetwork *rh_group_network_new(RhBoundCache *cache, const RhLayout *layout
 void rh_group_network_free(void *net);
 void rh_placement_free(void *placement);
 /* --- profile_costs.c --- */
+/* Returns RhProfileCosts.work_s for other seconds of pairs, as RhChunkTimeTable.pair_s has them;
+ * the caller frees it. */
+double *rh_bound_pair_work_new(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
+                               const double *pair_s);
 /* Frees what the costs own, and what those after them in the list own. */
 void rh_profile_costs_free(RhProfileCosts *prices);
 /* --- comm_steps.c --- */

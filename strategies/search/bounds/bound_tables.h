@@ -84,6 +84,8 @@ typedef struct {
     GHashTable *sent;        /* placement -> RhLayerEgress of all layers and passes, owned */
     GHashTable *shares;      /* RhCommStepSet -> RhP2pInterference[], owned */
     GHashTable *sums;        /* RhCommStepSet -> RhGradientInterference, owned */
+    GArray *pair_orders;     /* rh_bound_pair_orders of these modules; NULL: not computed yet */
+    uint32_t pair_orders_modules;
     /* Memory, which every shard has. */
     RhStates layer_states;   /* rh_bound_layer_states */
     GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not computed yet */
@@ -131,6 +133,8 @@ typedef struct {
     /* Tables for schedules that run two slots as a pair; otherwise NULL. */
     GHashTable *task_s; /* GArray* of a layer's or a pair's tasks -> double[]: each alone; owned */
     GHashTable *pair_s; /* contents of two chunks -> double: rh_bound_pair_s; owned */
+    GHashTable *open_pair_s; /* the same: rh_bound_open_pair_s of `open_modules` */
+    uint32_t open_modules;
 } RhLayerTimes;
 
 /* Times of a chunk's passes. `least` is the part that the closed form may count until the lane is
@@ -149,7 +153,8 @@ typedef struct {
     /* Per model chunk g: forwards, and backwards that send gradients on, of chunks 0 .. g-1. */
     double *fill_s, *drain_s;
     double *work_s, *kernels_s; /* per stage: lane time, kernels of one micro-batch, all chunks */
-    double *pair_s;             /* indexed as RhPipelineProfile.pairs, owned; NULL: no pairs */
+    bool pairs;                 /* the schedule has pairs */
+    double *pair_s;             /* indexed as RhPipelineProfile.pairs, owned; NULL: not computed */
     double forward_all_s;       /* one forward of every chunk */
     int beside;                 /* RhLayerTime.beside, maximum of all */
     struct RhProfileCosts *prices; /* newest first; owned */
@@ -169,6 +174,7 @@ typedef struct RhProfileCosts {
     struct RhProfileCosts *next;
     double *before_last_s, *behind_back_s; /* per stage */
     double *work_s;                        /* per stage: lane time of all its slots */
+    bool work_known;                       /* work_s is computed */
     GPtrArray *paths;                      /* RhSchedulePath*, owned: rh_bound_path; NULL: none */
     GArray *longest;                       /* RhLongest, one per RhCommStepSet; there are few */
     double numbers[];                      /* storage of the arrays above */

@@ -83,9 +83,10 @@ static double back_s(const RhChunkTimes *chunk)
     return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
 }
 
-/* Times every forward's chunk beside every backward's, per stage; most have the same layers as the one before. */
+/* Times every forward's chunk beside every backward's, per stage; most have the same layers as the one before.
+ * `modules`: where these may be recomputed, or not; NULL: as the shard has it. */
 static double *pairs_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit *split,
-                         const RhGroupNetwork *net)
+                         const RhGroupNetwork *net, const uint32_t *modules)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(&shard->layout);
     int32_t p = (int32_t)net->skeleton->roles->len, v = split->chunks / p;
@@ -98,10 +99,49 @@ static double *pairs_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit 
         int32_t backward = rh_pipeline_model_chunk(schedule, p, stage, i % v);
         int32_t contents[2] = {split->content[forward], split->content[backward]};
         bool as_before = net->placement[stage] == last && rh_pair_equal(contents, known);
+        RhChunkPair pair = {shard, net, stage, contents[0], contents[1]};
         pair_s[i] = as_before ? pair_s[i - 1]
-                              : rh_bound_pair_s(cache, shard, net, stage, contents[0], contents[1]);
+                    : modules ? rh_bound_open_pair_s(cache, &pair, *modules)
+                              : rh_bound_pair_s(cache, &pair);
         last = net->placement[stage];
         memcpy(known, contents, sizeof known);
+    }
+    return pair_s;
+}
+
+/* A pair runs the kernels of both, and each as it would alone, whatever the order and whatever is recomputed. */
+static double either_s(const RhChunkTimes *forward, const RhChunkTimes *backward)
+{
+    double kernels = forward->least[RH_SLOT_FORWARD].kernels_s, alone = 0;
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+        kernels += pass == RH_SLOT_FORWARD ? 0 : backward->least[pass].kernels_s;
+        alone = rh_max_d(alone, (pass == RH_SLOT_FORWARD ? forward : backward)->of[pass].busy_s);
+    }
+    return rh_max_d(kernels, alone);
+}
+
+const double *rh_bound_pairs(RhBoundCache *cache, const RhLayout *l, const RhTables *tables)
+{
+    RhChunkTimeTable *spans = tables->spans;
+    if (spans->pairs && !spans->pair_s)
+        spans->pair_s =
+            pairs_new(cache, tables->shard, rh_bound_split(cache, l), tables->net, NULL);
+    return spans->pair_s;
+}
+
+double *rh_bound_open_pairs_new(RhBoundCache *cache, const RhLayout *plain, const RhTables *tables,
+                                const uint32_t *modules)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(plain);
+    int32_t p = plain->pp, v = plain->vpp;
+    double *pair_s = modules ? pairs_new(cache, tables->shard, rh_bound_split(cache, plain),
+                                         tables->net, modules)
+                             : g_new0(double, (gsize)p *(gsize)v *(gsize)v);
+    for (int32_t i = 0; i < p * v * v; i++) {
+        int32_t forward = rh_pipeline_model_chunk(schedule, p, i / (v * v), i / v % v);
+        int32_t backward = rh_pipeline_model_chunk(schedule, p, i / (v * v), i % v);
+        const RhChunkTimes *const *chunk = tables->spans->chunk;
+        pair_s[i] = rh_max_d(pair_s[i], either_s(chunk[forward], chunk[backward]));
     }
     return pair_s;
 }
@@ -137,8 +177,7 @@ static RhChunkTimeTable *spans_new(RhBoundCache *cache, RhShardCost *shard, cons
         s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
     }
     s->forward_all_s = s->fill_s[split->chunks];
-    if (rh_pipeline_of(&shard->layout)->pairs)
-        s->pair_s = pairs_new(cache, shard, split, net);
+    s->pairs = rh_pipeline_of(&shard->layout)->pairs;
     return s;
 }
 

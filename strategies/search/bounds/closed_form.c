@@ -23,6 +23,7 @@ typedef struct {
     const RhGroupNetwork *net;
     const RhCommStepSet *set;
     RhCommSteps *const *flows; /* its, per stage */
+    const double *work_s;      /* of the prices, or where recomputation is open */
     int32_t p, v, m;
     bool turns;                                      /* two chunks, the second back up the stages */
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
@@ -84,7 +85,7 @@ static inline double drain_s(const Terms *t, int32_t s)
 /* All slots are done, and what the stage does `after`; or what goes back is. */
 static inline double slots_s(const Terms *t, int32_t s, double after)
 {
-    double work = fill_s(t, s) + t->prices->work_s[s];
+    double work = fill_s(t, s) + t->work_s[s];
     double back = t->p > 1 ? work - t->prices->behind_back_s[s] + drain_s(t, s) : 0;
     return rh_max_d(work + after, back);
 }
@@ -96,7 +97,7 @@ static double slowed_s(const Terms *t, int32_t s)
 {
     const RhCommSteps *f = t->flows[s];
     Beside lanes = beside(t, s);
-    double fill = fill_s(t, s), work = t->prices->work_s[s], drain = drain_s(t, s);
+    double fill = fill_s(t, s), work = t->work_s[s], drain = drain_s(t, s);
     double idle = fill + (work - t->m * t->spans->kernels_s[s]), after = f->end_s + f->optimizer_s;
     double here = fill + work + after + t->share * left_s(&lanes, idle + after);
     if (t->p == 1)
@@ -268,6 +269,7 @@ static Terms terms_of(RhBoundCache *cache, const RhLayout *l)
 {
     RhTables tables = rh_bound_tables(cache, l);
     Terms t = terms_of_work(cache, l, &tables);
+    t.work_s = rh_bound_slot_work(cache, l, &tables);
     t.set = rh_bound_comm_step_set(cache, l);
     t.flows = t.set->of_stage;
     t.begin_s = t.flows[0]->first_wait_s;
@@ -275,29 +277,60 @@ static Terms terms_of(RhBoundCache *cache, const RhLayout *l)
     return t;
 }
 
-/* All slots of a stage that is busy `more_s` longer for each micro-batch. Beside what a pair of passes waits for, more
- * kernels may run for nothing: there they add to the kernels alone. */
-static double more_slots_s(const Terms *t, int32_t s, double more_s)
+static double slowest_s(const Terms *t)
 {
-    double slots = slots_s(t, s, 0);
-    return t->spans->pair_s
-               ? rh_max_d(slots, fill_s(t, s) + t->m * (t->spans->kernels_s[s] + more_s))
-               : slots + t->m * more_s;
-}
-
-double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *l, int32_t stage, double more_s)
-{
-    RhTables tables = rh_bound_tables(cache, l);
-    Terms t = terms_of_work(cache, l, &tables);
-    double worst = more_slots_s(&t, stage, more_s);
-    for (int32_t s = 0; s < t.p; s++)
-        worst = rh_max_d(worst, slots_s(&t, s, 0));
+    double worst = 0;
+    for (int32_t s = 0; s < t->p; s++)
+        worst = rh_max_d(worst, slots_s(t, s, 0));
     return worst;
 }
 
 double rh_bound_work_s(RhBoundCache *cache, const RhLayout *l)
 {
-    return rh_bound_work_beside_s(cache, l, 0, 0);
+    RhTables tables = rh_bound_tables(cache, l);
+    Terms t = terms_of_work(cache, l, &tables);
+    t.work_s = rh_bound_slot_work(cache, l, &tables);
+    return slowest_s(&t);
+}
+
+/* All slots of a stage that is busy longer for each micro-batch. Beside what a pair of passes waits for, more kernels
+ * may run for nothing: there they add to the kernels alone. */
+static double more_slots_s(const Terms *t, const RhRecomputeWork *more)
+{
+    int32_t s = more->stage;
+    return t->spans->pairs ? fill_s(t, s) + t->m * (t->spans->kernels_s[s] + more->more_s)
+                           : slots_s(t, s, 0) + t->m * more->more_s;
+}
+
+/* Gets the work where pairs may run in another order than without recomputation (pair_order.c); the caller frees what
+ * is returned, NULL: no pairs. */
+static double *add_open_work(Terms *t, const RhLayout *plain, const RhTables *tables,
+                             const uint32_t *modules)
+{
+    double *work_s = NULL;
+    if (tables->spans->pairs) {
+        g_autofree double *pair_s = rh_bound_open_pairs_new(t->cache, plain, tables, modules);
+        work_s = rh_bound_pair_work_new(tables->spans, tables->profile, pair_s);
+    }
+    t->work_s = work_s ? work_s : rh_bound_slot_work(t->cache, plain, tables);
+    return work_s;
+}
+
+double rh_bound_open_work_s(RhBoundCache *cache, const RhLayout *plain)
+{
+    RhTables tables = rh_bound_tables(cache, plain);
+    Terms t = terms_of_work(cache, plain, &tables);
+    g_autofree double *open = add_open_work(&t, plain, &tables, NULL);
+    return slowest_s(&t);
+}
+
+double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
+                              const RhRecomputeWork *more)
+{
+    RhTables tables = rh_bound_tables(cache, plain);
+    Terms t = terms_of_work(cache, plain, &tables);
+    g_autofree double *open = add_open_work(&t, plain, &tables, &more->modules);
+    return rh_max_d(slowest_s(&t), more_slots_s(&t, more));
 }
 
 /* The latest of `worst` and of the sums over stages. */
@@ -332,6 +365,7 @@ static Terms terms_beside(const Terms *t, const RhLayout *l, int32_t other)
         rh_bound_chunk_times(t->cache, tables.shard, rh_bound_split(t->cache, l), tables.net);
     tables.prices = rh_bound_profile_costs(t->cache, tables.spans, tables.profile);
     Terms beside = terms_of_work(t->cache, l, &tables);
+    beside.work_s = rh_bound_slot_work(t->cache, l, &tables);
     beside.set = t->set;
     beside.flows = t->flows;
     beside.begin_s = t->begin_s;

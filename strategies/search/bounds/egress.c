@@ -263,7 +263,7 @@ RhEgress *rh_egress_new(RhBoundCache *cache, const RhLayout *l, const RhChunkTim
 {
     const RhGroupNetwork *net = rh_bound_network(cache, l);
     RhEgress s = {cache, l, net, rh_bound_shard(cache, l), rh_bound_split(cache, l), NULL};
-    if (!net->uniform || spans->pair_s || cache->c->platform->messages.sender != RH_SHARING_NONE ||
+    if (!net->uniform || spans->pairs || cache->c->platform->messages.sender != RH_SHARING_NONE ||
         lanes_of(items_of(&s, 0)) == 0 || may_merge(&s))
         return NULL;
     s.stages = g_new0(RhStageEgress, l->pp);

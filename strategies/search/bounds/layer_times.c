@@ -316,16 +316,26 @@ static void time_items(RhBoundCache *cache, const RhGroupNetwork *net, const RhP
     }
 }
 
-const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
-                                         const RhGroupNetwork *net, int32_t stage)
+RhLayerTimes *rh_bound_pair_times(RhBoundCache *cache, RhShardCost *shard,
+                                  const RhGroupNetwork *net, int32_t stage)
 {
+    if (!shard->spans)
+        rh_shard_add_tables(shard);
     const RhPlacement *at = net->placement[stage];
     RhLayerTimes *times = g_hash_table_lookup(shard->times, at);
     if (!times) {
         times = g_new0(RhLayerTimes, 1);
-        time_items(cache, net, at, rh_bound_layer_ops(shard), times);
         rh_pair_times_add(cache, net, at, times, rh_bound_layer_ops(shard));
         g_hash_table_insert(shard->times, (void *)(uintptr_t)at, times);
     }
+    return times;
+}
+
+const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
+                                         const RhGroupNetwork *net, int32_t stage)
+{
+    RhLayerTimes *times = rh_bound_pair_times(cache, shard, net, stage);
+    if (!times->own)
+        time_items(cache, net, net->placement[stage], rh_bound_layer_ops(shard), times);
     return times;
 }

@@ -1,6 +1,7 @@
 /* Pairs, task by task: when each starts and ends in a stage whose lanes and inputs are as they are. The
  * same walk as of a layer alone (layer_times.c), for two halves that wait for their own. */
 #include <math.h>
+#include <string.h>
 
 #include "strategies/search/bounds/bound_cache.h"
 
@@ -33,6 +34,7 @@ void rh_pair_times_add(RhBoundCache *cache, const RhGroupNetwork *net, const RhP
         return;
     times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     times->pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
+    times->open_pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     for (int item = 0; item < RH_LAYER_OP_KINDS; item++) {
         add_list(&t, items->pass[item][RH_SLOT_FORWARD].tasks);
         add_list(&t, items->whole[item].tasks);
@@ -134,34 +136,150 @@ double *rh_batch_overlap_new(const RhLayerOps *items)
 
 /* --- the closed form's --- */
 
-static double pair_alone_s(RhBoundCache *cache, RhShardCost *shard, const RhLayerTimes *times,
-                           const RhChunkLayers *forward, const RhChunkLayers *backward)
+/* Layers of two chunks, one by one. */
+typedef struct {
+    RhPairWalk walk;
+    int *kinds; /* owned */
+} ChunkPairWalk;
+
+static ChunkPairWalk walk_of(RhBoundCache *cache, const RhChunkPair *pair)
 {
-    const RhLayerOps *items = rh_bound_layer_ops(shard);
-    g_autofree int *kinds = g_new(int, forward->count + backward->count + 4);
+    const RhModelCost *model_cost = pair->shard->model_cost;
+    const RhChunkLayers *forward = &g_array_index(cache->contents, RhChunkLayers, pair->forward);
+    const RhChunkLayers *backward = &g_array_index(cache->contents, RhChunkLayers, pair->backward);
+    ChunkPairWalk w = {.kinds = g_new(int, forward->count + backward->count + 4)};
+    int *second = w.kinds + forward->count + 2;
+    w.walk = (RhPairWalk){.kinds = {w.kinds, second},
+                          .count = {rh_chunk_kinds(model_cost, forward, w.kinds),
+                                    rh_chunk_kinds(model_cost, backward, second)}};
+    return w;
+}
+
+static double pair_alone_s(RhBoundCache *cache, const RhLayerTimes *times, const RhChunkPair *pair)
+{
+    const RhLayerOps *items = rh_bound_layer_ops(pair->shard);
     g_autofree double *ends_s = rh_batch_overlap_new(items);
     double free_s[RH_LANE_LAST] = {0};
     RhBatchOverlap turns = {.free_s = free_s};
-    RhPairWalk walk = {.kinds = {kinds, kinds + forward->count + 2}};
-    walk.count[0] = rh_chunk_kinds(shard->model_cost, forward, kinds);
-    walk.count[1] = rh_chunk_kinds(shard->model_cost, backward, kinds + forward->count + 2);
-    for (int32_t f, b; rh_pair_next(&walk, &f, &b);)
-        rh_batch_overlap_pair(cache, times, items, &walk, f, b, &turns, ends_s);
+    ChunkPairWalk w = walk_of(cache, pair);
+    for (int32_t f, b; rh_pair_next(&w.walk, &f, &b);)
+        rh_batch_overlap_pair(cache, times, items, &w.walk, f, b, &turns, ends_s);
+    g_free(w.kinds);
     return free_s[RH_LANE_COMPUTE];
 }
 
-double rh_bound_pair_s(RhBoundCache *cache, RhShardCost *shard, const RhGroupNetwork *net,
-                       int32_t stage, int32_t forward, int32_t backward)
+double rh_bound_pair_s(RhBoundCache *cache, const RhChunkPair *pair)
 {
-    int32_t key[] = {forward, backward};
-    const RhLayerTimes *times = rh_bound_layer_times(cache, shard, net, stage);
+    int32_t key[] = {pair->forward, pair->backward};
+    const RhLayerTimes *times = rh_bound_pair_times(cache, pair->shard, pair->net, pair->stage);
     double *found = g_hash_table_lookup(times->pair_s, key);
     if (!found) {
         found = g_new(double, 1);
-        *found = pair_alone_s(cache, shard, times,
-                              &g_array_index(cache->contents, RhChunkLayers, forward),
-                              &g_array_index(cache->contents, RhChunkLayers, backward));
+        *found = pair_alone_s(cache, times, pair);
         g_hash_table_insert(times->pair_s, g_memdup2(key, sizeof key), found);
+    }
+    return *found;
+}
+
+/* --- where it is open what is recomputed --- */
+
+/* State of a stage, without lanes that hold SMs. */
+typedef struct {
+    double free_s[RH_LANE_LAST], pending_s[2], last_s[2];
+} PairState;
+
+/* Layers as one set of modules has them. */
+typedef struct {
+    const RhLayerOps *items;
+    const RhLayerTimes *times;
+    double *ends_s; /* owned */
+} PairSet;
+
+static PairState run_set(const RhBoundCache *cache, const PairSet *set, const RhPairWalk *walk,
+                         int32_t f, int32_t b, PairState state)
+{
+    RhBatchOverlap turns = {.free_s = state.free_s};
+    memcpy(turns.pending_s, state.pending_s, sizeof turns.pending_s);
+    memcpy(turns.last_s, state.last_s, sizeof turns.last_s);
+    rh_batch_overlap_pair(cache, set->times, set->items, walk, f, b, &turns, set->ends_s);
+    memcpy(state.pending_s, turns.pending_s, sizeof turns.pending_s);
+    memcpy(state.last_s, turns.last_s, sizeof turns.last_s);
+    return state;
+}
+
+static void take_least(PairState *least, const PairState *other)
+{
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        least->free_s[lane] = rh_min_d(least->free_s[lane], other->free_s[lane]);
+    for (int half = 0; half < 2; half++) {
+        least->pending_s[half] = rh_min_d(least->pending_s[half], other->pending_s[half]);
+        least->last_s[half] = rh_min_d(least->last_s[half], other->last_s[half]);
+    }
+}
+
+static GArray *sets_new(RhBoundCache *cache, const RhChunkPair *pair, const GArray *orders)
+{
+    GArray *sets = g_array_new(FALSE, FALSE, sizeof(PairSet));
+    for (guint i = 0; i < orders->len; i++) {
+        RhLayout l = pair->shard->layout;
+        l.recompute = g_array_index(orders, RhRecompute, i);
+        RhShardCost *shard = i == 0 ? pair->shard : rh_bound_shard(cache, &l);
+        PairSet set = {rh_bound_layer_ops(shard),
+                       rh_bound_pair_times(cache, shard, pair->net, pair->stage), NULL};
+        set.ends_s = rh_batch_overlap_new(set.items);
+        g_array_append_val(sets, set);
+    }
+    return sets;
+}
+
+static void sets_free(GArray *sets)
+{
+    for (guint i = 0; i < sets->len; i++)
+        g_free(g_array_index(sets, PairSet, i).ends_s);
+    g_array_unref(sets);
+}
+
+/* From the earliest state that the layers before may leave, whichever set each of them recomputes: a later state never
+ * makes an earlier one. */
+static double open_alone_s(RhBoundCache *cache, const RhChunkPair *pair, const GArray *orders)
+{
+    PairState state = {0};
+    GArray *sets = sets_new(cache, pair, orders);
+    ChunkPairWalk w = walk_of(cache, pair);
+    for (int32_t f, b; rh_pair_next(&w.walk, &f, &b);) {
+        PairState least = run_set(cache, &g_array_index(sets, PairSet, 0), &w.walk, f, b, state);
+        for (guint i = 1; i < sets->len; i++) {
+            PairState other =
+                run_set(cache, &g_array_index(sets, PairSet, i), &w.walk, f, b, state);
+            take_least(&least, &other);
+        }
+        state = least;
+    }
+    g_free(w.kinds);
+    sets_free(sets);
+    return state.free_s[RH_LANE_COMPUTE];
+}
+
+static double open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules)
+{
+    const GArray *orders = rh_bound_pair_orders(cache, pair->shard, modules);
+    return orders->len == 0   ? 0
+           : orders->len == 1 ? rh_bound_pair_s(cache, pair)
+                              : open_alone_s(cache, pair, orders);
+}
+
+double rh_bound_open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules)
+{
+    int32_t key[] = {pair->forward, pair->backward};
+    RhLayerTimes *times = rh_bound_pair_times(cache, pair->shard, pair->net, pair->stage);
+    if (times->open_modules != modules)
+        g_hash_table_remove_all(times->open_pair_s);
+    times->open_modules = modules;
+    double *found = g_hash_table_lookup(times->open_pair_s, key);
+    if (!found) {
+        found = g_new(double, 1);
+        *found = open_pair_s(cache, pair, modules);
+        g_hash_table_insert(times->open_pair_s, g_memdup2(key, sizeof key), found);
     }
     return *found;
 }

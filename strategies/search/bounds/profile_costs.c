@@ -19,14 +19,23 @@ static double price_slots(const RhChunkTimeTable *spans, const RhPipelineProfile
 
 /* Of all slots. */
 static double price_stage(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
-                          int32_t s)
+                          const double *pair_s, int32_t s)
 {
     if (!profile->pairs)
         return profile->m * spans->work_s[s];
     double sum = price_slots(spans, profile, s, profile->alone, false);
     for (int32_t i = s * profile->v * profile->v; i < (s + 1) * profile->v * profile->v; i++)
-        sum += profile->pairs[i] * spans->pair_s[i];
+        sum += profile->pairs[i] * pair_s[i];
     return sum;
+}
+
+double *rh_bound_pair_work_new(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
+                               const double *pair_s)
+{
+    double *work_s = g_new(double, profile->p);
+    for (int32_t s = 0; s < profile->p; s++)
+        work_s[s] = price_stage(spans, profile, pair_s, s);
+    return work_s;
 }
 
 RhSchedulePath *rh_bound_path_find(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
@@ -86,9 +95,18 @@ static RhProfileCosts *prices_new(RhArena *arena, const RhChunkTimeTable *spans,
         prices->before_last_s[s] = price_slots(spans, profile, s, profile->before_last, true);
         prices->behind_back_s[s] =
             price_slots(spans, profile, s, profile->behind_back, !profile->pairs);
-        prices->work_s[s] = price_stage(spans, profile, s);
     }
     return prices;
+}
+
+const double *rh_bound_slot_work(RhBoundCache *cache, const RhLayout *l, const RhTables *tables)
+{
+    RhProfileCosts *prices = tables->prices;
+    const double *pair_s = prices->work_known ? NULL : rh_bound_pairs(cache, l, tables);
+    for (int32_t s = 0; s < tables->profile->p && !prices->work_known; s++)
+        prices->work_s[s] = price_stage(tables->spans, tables->profile, pair_s, s);
+    prices->work_known = true;
+    return prices->work_s;
 }
 
 RhProfileCosts *rh_bound_profile_costs(RhBoundCache *cache, RhChunkTimeTable *spans,

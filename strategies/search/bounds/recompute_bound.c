@@ -211,5 +211,6 @@ double rh_bound_recomputed_s(RhBoundCache *cache, const RhLayout *layout,
     double more = frac > 1                  ? (double)INFINITY
                   : frac > 0 && !q->instead ? more_s(cache, &plain, q, frac, excess.stage)
                                             : 0;
-    return isinf(more) ? more : rh_bound_work_beside_s(cache, &plain, excess.stage, more);
+    RhRecomputeWork work = {q->modules, excess.stage, more};
+    return isinf(more) ? more : rh_bound_work_beside_s(cache, &plain, &work);
 }

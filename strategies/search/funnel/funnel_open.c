@@ -41,7 +41,7 @@ static double slots_s(const Opening *o, const RhLayout *open, bool with_memory)
     for (guint i = 0, count = orders_count(o->f, open); i < count; i++) {
         l.order = g_array_index(orders, RhOrder, i);
         least = fmin(least, with_memory ? rh_bound_recomputed_s(cache, &l, &o->question, excess)
-                                        : rh_bound_work_s(cache, &l));
+                                        : rh_bound_open_work_s(cache, &l));
     }
     return fmax(o->key, least);
 }
