@@ -1,0 +1,26 @@
+/* Counts that a plan reports of its search: each stage of the funnel has fewer layouts than the one before. */
+#include "strategies/search/plan.h"
+#include "tests/kit/train_kit.h"
+
+static void each_stage_has_fewer_layouts(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 32, 4096);
+    RhPlanOptions o = {.gap_frac = 0.002, .jobs = 1};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    CU_ASSERT_TRUE(plan->cuts_count >= plan->cuts_opened_count);
+    CU_ASSERT_TRUE(plan->cuts_opened_count > 0 && plan->chunks_opened_count > 0);
+    CU_ASSERT_TRUE(plan->legal_count >= plan->fit_count);
+    CU_ASSERT_TRUE(plan->fit_count >= plan->within_budget_count);
+    CU_ASSERT_TRUE(plan->fit_count >= plan->segments_count);
+    CU_ASSERT_TRUE(plan->segments_count >= plan->rehearsed_count);
+    CU_ASSERT_TRUE(plan->rehearsed_count >= (int64_t)plan->entries->len);
+    CU_ASSERT_TRUE(plan->entries->len > 0 && plan->lost_count == 0 && plan->too_large_count == 0);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "plan_counts",
+        (RhTest[]){{"each_stage_has_fewer_layouts", each_stage_has_fewer_layouts}, {0}});
+}
