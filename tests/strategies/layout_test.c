@@ -395,6 +395,20 @@ static void families_are_told_by_how_the_model_is_cut(void)
     }
 }
 
+/* A partition has a title where there are stages to balance, and is not the even one. */
+static void partitions_have_titles_where_they_matter(void)
+{
+    const RhKnob *knob = rh_knobs;
+    while (!g_str_equal(knob->key, "partition"))
+        knob++;
+    for (int32_t pp = 1; pp <= 4; pp *= 2)
+        for (int k = 0; k < 2; k++) {
+            RhLayout l = {.pp = pp, .partition = k ? RH_PARTITION_WORK : RH_PARTITION_EVEN};
+            g_autofree char *title = knob->title(knob, &l);
+            CU_ASSERT_EQUAL(title != NULL, k == 1 && pp > 1);
+        }
+}
+
 /* A change counts wherever it stands among the words. */
 static void a_change_keeps_what_it_says(void)
 {
@@ -434,6 +448,7 @@ int main(void)
              every_slot_runs_once_and_forward_comes_first},
             {"chunks_hold_every_layer_once", chunks_hold_every_layer_once},
             {"partitions_keep_the_heaviest_chunk_light", partitions_keep_the_heaviest_chunk_light},
+            {"partitions_have_titles_where_they_matter", partitions_have_titles_where_they_matter},
             {"a_change_keeps_what_it_says", a_change_keeps_what_it_says},
             {"illegal_layouts_say_why", illegal_layouts_say_why},
             {"knobs_without_effect_are_canonical", knobs_without_effect_are_canonical},

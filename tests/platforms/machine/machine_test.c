@@ -61,6 +61,22 @@ static void a_list_without_a_gpu_is_refused(void)
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
 }
 
+/* A machine whose GPU is in the catalogue becomes a platform of that GPU; one of another GPU is refused. */
+static void a_known_gpu_makes_a_platform(void)
+{
+    char h100[] = "NVIDIA H100 80GB HBM3", unknown[] = "NVIDIA Q1";
+    RhMachine known = {.gpu_name = h100, .gpus = 8, .nics = -1, .nodes = 4};
+    RhMachine other = {.gpu_name = unknown, .gpus = 8, .nics = -1};
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = rh_machine_platform(&known, "2026-11", NULL, &error);
+    g_assert_no_error(error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"derives\": \"dgx-h100\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"nodes\": 4"));
+    CU_ASSERT_PTR_NULL(rh_machine_platform(&other, "2026-11", NULL, &error));
+    CU_ASSERT_TRUE(error != NULL && strstr(error->message, "NVIDIA Q1") != NULL);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -70,5 +86,6 @@ int main(void)
             {"a_host_has_the_memory_of_all_its_nodes", a_host_has_the_memory_of_all_its_nodes},
             {"a_limit_that_is_not_said_changes_nothing", a_limit_that_is_not_said_changes_nothing},
             {"a_list_without_a_gpu_is_refused", a_list_without_a_gpu_is_refused},
+            {"a_known_gpu_makes_a_platform", a_known_gpu_makes_a_platform},
             {0}});
 }

@@ -240,10 +240,36 @@ static void groups_have_hosts(void)
     close_setting(&s);
 }
 
+/* Gaps between the tokens of a lone request are counted one by one, each in the bin of its length, and sum to the time
+ * between its first token and its last. */
+static void gaps_of_a_lone_request_sum_to_its_answer(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
+                           .count = 1,
+                           .input = {1000, 1000},
+                           .output = {50, 50},
+                           .seed = 1};
+    g_autoptr(RhRequests) one = rh_requests_draw(&plan);
+    for (int each = 0; each < 2; each++) {
+        g_autoptr(RhServiceResult) r = serve(&s, one, &(RhClient){.each_iteration = each});
+        int64_t count = 0;
+        double sum_s = 0;
+        for (int32_t bin = 0; bin < RH_GAP_BINS; bin++) {
+            count += r->gaps[bin];
+            sum_s += (double)r->gaps[bin] * rh_gap_s(bin);
+        }
+        CU_ASSERT_EQUAL(count, 49);
+        RH_CHECK_CLOSE(sum_s, at(r, 0)->t_end_s - at(r, 0)->t_first_s, 0.006);
+    }
+    close_setting(&s);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
         {"newcomers wait for one more", newcomers_wait_for_one_more},
+        {"gaps of a lone request sum to its answer", gaps_of_a_lone_request_sum_to_its_answer},
         {"an idle server begins at once", an_idle_server_begins_at_once},
         {"some servers look now and then", some_servers_look_now_and_then},
         {"prompts stay whole", prompts_stay_whole},
