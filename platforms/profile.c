@@ -21,6 +21,8 @@
  * fitted to. */
 static const char *const facts_of[] = {[RH_CALIBRATED_RANGE_GEMM] = "device.gemm.",
                                        [RH_CALIBRATED_RANGE_ATTENTION] = "device.attention."};
+/* Limits of what a derived kernel takes, of what the other device's takes. */
+static const RhRange times_range = {0.25, 4, false};
 static const char *const shapes_of[] = {[RH_CALIBRATED_RANGE_GEMM] = "device.gemm.shapes",
                                         [RH_CALIBRATED_RANGE_ATTENTION] =
                                             "device.attention.shapes"};
@@ -84,9 +86,22 @@ static void read_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *no
     g_array_append_val(f->facts, said);
 }
 
+/* The profile's all-reduce, empty; what there was is gone. */
+static RhPeerReduce *fresh_peers(Profile *f)
+{
+    g_free(f->peers);
+    f->peers = g_new0(RhPeerReduce, 1);
+    return f->peers;
+}
+
 static void read_kernels(RhJson *doc, const RhJsonNode *facts, Profile *f)
 {
     const RhJsonNode *list = rh_json_array(doc, facts, KERNELS);
+    if (list && f->surfaces) {
+        rh_json_problem(doc, list, NULL, "a profile that derives has kernels, and none of its own");
+        rh_json_consume_all(doc, list);
+        return;
+    }
     if (!list)
         return;
     f->surfaces = g_ptr_array_new_with_free_func((GDestroyNotify)rh_surface_unref);
@@ -95,6 +110,79 @@ static void read_kernels(RhJson *doc, const RhJsonNode *facts, Profile *f)
         if (surface)
             g_ptr_array_add(f->surfaces, surface);
     }
+}
+
+/* --- A profile that derives from another device's --- */
+
+/* Makes a kernel's time that on the other device, times a fraction: surfaces are relative to the data
+ * sheet of the device that they are asked for. */
+static void keep_time(RhSurface *s, const RhDeviceRates *other, const RhDeviceRates *own,
+                      double times)
+{
+    s->launch_s *= times;
+    s->compute_frac *= own->peak_s_per_flop[s->dtype] / other->peak_s_per_flop[s->dtype] / times;
+    s->memory_frac *= own->hbm_s_per_byte / other->hbm_s_per_byte / times;
+}
+
+/* Fractions by kind of kernel, "times": {"gemm": {fact}, ...}; 1 where none is given. */
+static void read_times(RhJson *doc, const RhJsonNode *root, double times[RH_SURFACE_LAST])
+{
+    const RhJsonNode *list = rh_json_object_or_null(doc, root, "times");
+    for (int kind = 0; kind < RH_SURFACE_LAST; kind++)
+        times[kind] = 1;
+    for (const RhJsonNode *n = list ? rh_json_first(list) : NULL; n; n = rh_json_next(n)) {
+        RhSurfaceKind kind = rh_surface_kind_by_name(rh_json_key(n));
+        double value =
+            rh_json_fact_within(doc, list, rh_json_key(n), RH_QUANTITY_COUNT, &times_range).value;
+        if (kind == RH_SURFACE_NONE)
+            rh_json_problem_at_key(doc, n, NULL, "\"%s\" is no kind of kernel", rh_json_key(n));
+        else
+            times[kind] = value;
+    }
+}
+
+/* Reads the other device's surfaces and all-reduce. NULL: done; else what is wrong, owned. */
+static GError *read_base(RhJson *base, const RhPlatform *p, const double *times, Profile *f)
+{
+    GError *why = NULL;
+    const RhJsonNode *facts = rh_json_object(base, rh_json_root(base), "facts"),
+                     *peers = facts ? rh_json_object_or_null(base, facts, PEERS) : NULL;
+    g_autoptr(RhDevice) other = rh_device_load(rh_profile_device(base), &why);
+    if (why)
+        return why;
+    if (facts)
+        read_kernels(base, facts, f);
+    for (guint i = 0; f->surfaces && i < f->surfaces->len; i++) {
+        RhSurface *s = g_ptr_array_index(f->surfaces, i);
+        keep_time(s, &other->rates, &p->device->rates, times[s->kind]);
+    }
+    if (peers)
+        rh_peer_reduce_read(base, peers, fresh_peers(f));
+    if (!f->surfaces)
+        rh_fail(&why, RH_ERROR_INPUT, "%s has no times of kernels", rh_json_name(base));
+    return why;
+}
+
+/* "derives": the catalogue's profile of another device, whose kernels' times this one has, times a fraction. */
+static void read_derived(RhJson *doc, const RhJsonNode *root, const RhPlatform *p, Profile *f)
+{
+    const char *name = rh_json_string_or(doc, root, "derives", NULL);
+    if (!name)
+        return;
+    double times[RH_SURFACE_LAST];
+    GError *why = NULL;
+    read_times(doc, root, times);
+    g_autofree char *path = rh_catalogue_path("profiles", name);
+    g_autoptr(RhJson) base = rh_json_load(path, &why);
+    if (base)
+        why = read_base(base, p, times, f);
+    if (why) {
+        rh_json_problem_of(doc, root, "derives", why);
+        return;
+    }
+    char *both = g_strconcat(f->hash, rh_json_hash(base), NULL);
+    g_free(f->hash);
+    f->hash = both;
 }
 
 static bool read_shapes(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n, Profile *f)
@@ -119,7 +207,7 @@ static void read_facts(RhJson *doc, const RhJsonNode *facts, const RhPlatform *p
         if (strcmp(rh_json_key(n), KERNELS) == 0)
             read_kernels(doc, facts, f);
         else if (strcmp(rh_json_key(n), PEERS) == 0 && rh_json_object(doc, facts, PEERS))
-            rh_peer_reduce_read(doc, n, f->peers = g_new0(RhPeerReduce, 1));
+            rh_peer_reduce_read(doc, n, fresh_peers(f));
         else if (strcmp(rh_json_key(n), CORRECTION) != 0)
             read_fact(doc, facts, n, p, f);
         else if (rh_json_object(doc, facts, CORRECTION))
@@ -141,7 +229,8 @@ static void check_device(RhJson *doc, const RhJsonNode *root, const RhJsonNode *
                          const RhPlatform *p)
 {
     const char *device = rh_profile_device(doc);
-    if (!*device || strcmp(device, p->device->name) == 0 || !is_of_device(facts))
+    bool derived = rh_json_string_or(doc, root, "derives", NULL) != NULL;
+    if (!*device || strcmp(device, p->device->name) == 0 || (!derived && !is_of_device(facts)))
         return;
     g_autofree char *help = g_strdup_printf("a platform of %s, or a profile calibrated for %s",
                                             device, p->device->name);
@@ -175,6 +264,7 @@ static Profile *read_profile(RhJson *doc, const RhPlatform *p, GError **error)
     g_autofree char *file = g_path_get_basename(rh_json_name(doc));
     g_autofree char *note = g_strconcat(file, *about ? ": " : "", about, NULL);
     f->note = rh_intern(note);
+    read_derived(doc, root, p, f);
     if (facts) {
         check_device(doc, root, facts, p);
         read_facts(doc, facts, p, f);

@@ -9,7 +9,13 @@
  * "device.kernels", a list (devices/surface.h), "device.peer_reduce" (devices/peer_reduce.h), and
  * "device.gemm.shapes" and "device.attention.shapes" (devices/calibrated_range.h): a profile with
  * facts of a class of kernels but no shapes removes the device's shapes. Facts of a device apply to
- * the one that "device" names. */
+ * the one that "device" names.
+ *
+ * A device whose kernels take a fraction of another's needs no tables of its own: "derives" names
+ * the catalogue's profile of the other, whose "device.kernels" and "device.peer_reduce" count, and
+ * "times" the fraction for each kind of kernel:
+ *
+ *     "derives": "b200-sxm-vllm-0.24.0", "times": {"gemm": {"value": 0.96, "tag": ...}, ...} */
 #include "base/json.h"
 #include "platforms/platform.h"
 

@@ -28,6 +28,13 @@ static RhPlatform *platform_of(const char *name)
     return rh_platform_load(spec, NULL);
 }
 
+/* Does a profile bring the forms, too? One engine's does, where the device has tables of its own. */
+static bool has_forms(const char *name)
+{
+    return strstr(name, "trtllm") != NULL && !g_str_has_prefix(name, "b300") &&
+           !g_str_has_prefix(name, "gb");
+}
+
 static void check_facts(const RhPlatform *p)
 {
     size_t count = 0;
@@ -63,7 +70,7 @@ static void every_profile_is_of_its_device_and_cites_its_source(void)
         CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(p, *name, NULL));
         CU_ASSERT_TRUE(strstr(p->profile, *name) != NULL);
         check_surfaces(p->device);
-        if (strstr(*name, "trtllm") == NULL) /* one engine's brings the forms, too */
+        if (!has_forms(*name))
             continue;
         CU_ASSERT_EQUAL(p->device->correction.dtype, RH_DTYPE_BF16);
         CU_ASSERT_TRUE(p->device->correction.spread_frac > 0);
@@ -121,6 +128,65 @@ static void serving_times_are_such_as_hardware_allows(void)
     }
 }
 
+static RhPlatform *derived_from(const char *times, GError **error)
+{
+    g_autofree char *text = g_strdup_printf(
+        "{\"schema\": \"rehearse.profile/1\", \"device\": \"b300-sxm\", \"derives\": "
+        "\"b200-sxm-vllm-0.24.0\", \"times\": {%s}, \"facts\": {}}",
+        times);
+    g_autoptr(RhJson) doc = rh_json_parse("p.json", text, strlen(text), error);
+    g_autoptr(RhPlatform) p = rh_platform_load("b300-sxm:1x1", NULL);
+    return doc && rh_platform_apply_profile_json(p, doc, error) ? g_steal_pointer(&p) : NULL;
+}
+
+/* A derived profile has the other device's times, whatever the data sheets of the two, times its fraction of
+ * that kind of kernel, and the other's all-reduce. */
+static void a_derived_profile_is_a_fraction_of_its_base(void)
+{
+    g_autoptr(RhPlatform) base = rh_platform_load("b200-sxm:1x1", NULL);
+    g_autoptr(RhPlatform) same = derived_from("", NULL);
+    g_autoptr(RhPlatform) less = derived_from(
+        "\"gemm\": {\"value\": 0.9, \"tag\": \"measured\", \"source\": \"a test\"}", NULL);
+    CU_ASSERT_TRUE_FATAL(base && same && less);
+    CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(base, "b200-sxm-vllm-0.24.0", NULL));
+    rh_device_use_surfaces(base->device, "fp8_block");
+    rh_device_use_surfaces(same->device, "fp8_block");
+    rh_device_use_surfaces(less->device, "fp8_block");
+    for (int64_t m = 1; m <= 8192; m *= 8) {
+        double bf16_s = gemm_s(base->device, RH_DTYPE_BF16, m),
+               fp8_s = gemm_s(base->device, RH_DTYPE_FP8, m);
+        RH_CHECK_CLOSE(gemm_s(same->device, RH_DTYPE_BF16, m), bf16_s, 1e-9);
+        RH_CHECK_CLOSE(gemm_s(same->device, RH_DTYPE_FP8, m), fp8_s, 1e-9);
+        RH_CHECK_CLOSE(gemm_s(less->device, RH_DTYPE_BF16, m), 0.9 * bf16_s, 1e-9);
+        RH_CHECK_CLOSE(gemm_s(less->device, RH_DTYPE_FP8, m), 0.9 * fp8_s, 1e-9);
+    }
+    RH_CHECK_CLOSE(decode_s(less->device, RH_DTYPE_BF16, 64, 8192),
+                   decode_s(base->device, RH_DTYPE_BF16, 64, 8192), 1e-9);
+    CU_ASSERT_EQUAL(rh_peer_reduce_s(less->device, 8, 65536),
+                    rh_peer_reduce_s(base->device, 8, 65536));
+}
+
+static void what_derives_wrongly_is_refused(void)
+{
+    static const struct {
+        const char *times, *says;
+    } wrong[] = {
+        {"\"gemms\": {\"value\": 0.9, \"tag\": \"measured\", \"source\": \"a test\"}",
+         "is no kind of kernel"},
+        {"\"gemm\": {\"value\": 9, \"tag\": \"measured\", \"source\": \"a test\"}",
+         "must be from 0.250 to 4.00"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(RhPlatform) p = derived_from(wrong[i].times, &error);
+        CU_ASSERT_PTR_NULL(p);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+        if (!strstr(error->message, wrong[i].says))
+            printf("\n%s\n", error->message);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, wrong[i].says));
+    }
+}
+
 /* A correction is of a form: both come from one file, and bounds hold whatever they are. */
 static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
 {
@@ -143,7 +209,7 @@ static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
                 CU_ASSERT_TRUE(ratio > 0.5 && ratio < 2);
                 moved += ratio != 1;
             }
-        CU_ASSERT_EQUAL(moved > 20, strstr(*name, "trtllm") != NULL); /* the one with forms */
+        CU_ASSERT_EQUAL(moved > 20, has_forms(*name));
     }
 }
 
@@ -213,6 +279,9 @@ int main(void)
         {"serving times are such as hardware allows", serving_times_are_such_as_hardware_allows},
         {"a profile moves GEMMs and nothing turns absurd",
          a_profile_moves_gemms_and_nothing_turns_absurd},
+        {"a derived profile is a fraction of its base",
+         a_derived_profile_is_a_fraction_of_its_base},
+        {"what derives wrongly is refused", what_derives_wrongly_is_refused},
         {"a profile of the catalogue is read once", a_profile_of_the_catalogue_is_read_once},
         {"a file of the user's is read each time", a_file_of_the_users_is_read_each_time},
         {"an unknown profile is refused by name", an_unknown_profile_is_refused_by_name},

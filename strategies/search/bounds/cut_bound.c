@@ -26,8 +26,7 @@ static void add_lanes(RhBoundCache *cache, const RhGroupNetwork *net, int32_t st
     }
 }
 
-/* Computes the least time of each pass of a layer: that of its busiest lane, or of kernels alone
- * where pairs of slots may hide all communication. */
+/* Where pairs of slots may hide all communication, kernels alone count, and each lane by itself. */
 static void fill_passes(RhBoundCache *cache, RhShardCost *shard, const RhGroupNetwork *net,
                         int32_t stage, int kind, double *pass_s)
 {

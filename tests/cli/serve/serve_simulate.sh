@@ -51,7 +51,7 @@ echo "exit $?"
 rehearse serve-simulate -w llama-3.1-8b -p dgx-h100:1 --lengths in=1000000,out=128 --rate 1/s -s tp1 --count 20 -q 2>&1
 echo "exit $?"
 # How far off it may be is not known of a device without tables of kernels, of a cache that is full, of tokens that are guessed, and of a server that nobody published.
-for what in '-p dgx-b300 -s tp1' '-p h100-sxm:1x1 -s tp1,blocks=300' '-p h100-sxm:1x1 -s tp1,draft=2,accept=70' '-p h100-sxm:1x1 -s tp1,server=orca'; do
+for what in '-p mi300x:1x8 -s tp1' '-p h100-sxm:1x1 -s tp1,blocks=300' '-p h100-sxm:1x1 -s tp1,draft=2,accept=70' '-p h100-sxm:1x1 -s tp1,server=orca'; do
     # shellcheck disable=SC2086
     rehearse serve-simulate -w llama-3.1-8b $what --lengths in=512,out=64 --concurrency 16 --count 64 -q --ttft 'p90<2s' -o bar.json | sed -n '/^error bar/,/^next/p'
     sed -n '/"error_bar"/,/}/p' bar.json

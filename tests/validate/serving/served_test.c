@@ -174,10 +174,10 @@ static void reasons_are_told(void)
     check_skipped(ROW("h200_sxm", "4", "1024", "8", "int3", "agg; vllm"), "precision int3");
     check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "agg; lmdeploy"), "no server is known");
     check_skipped(ROW("h200_sxm", "3", "1024", "8", "fp8", "agg; vllm"), "tp3 does not divide");
-    check_skipped(ROW("gb200", "4", "1024", "8", "fp8", "agg; trtllm"),
-                  "no table of kernels for gb200 and trtllm");
-    check_skipped(ROW("b300_sxm", "4", "1024", "8", "fp8", "agg; vllm"),
-                  "no table of kernels for b300-sxm and vllm");
+    check_skipped(ROW("mi325x", "4", "1024", "8", "fp8", "agg; trtllm"),
+                  "no table of kernels for mi325x and trtllm");
+    check_skipped(ROW("mi300x", "4", "1024", "8", "fp8", "agg; vllm"),
+                  "no table of kernels for mi300x and vllm");
     check_skipped(ROW("h100_sxm", "1", "1024", "8", "bf16", "agg; vllm"), "leaves no room");
     check_skipped(
         SILICON

@@ -37,7 +37,7 @@ static void where_nothing_alike_was_measured_the_widest_of_the_kind_counts(void)
     static const struct {
         const char *model, *platform, *deployment, *kind;
     } rows[] = {{"llama-3.1-8b", "dgx-a100:1", "server=vllm,tp1", "dense"},
-                {"llama-3.1-8b", "gb200-nvl64:1", "server=trtllm,tp1", "dense"},
+                {"llama-3.1-8b", "mi300x:1x1", "server=trtllm,tp1", "dense"},
                 {"llama-3.1-8b", "dgx-h100:1", "server=orca,tp1", "dense"},
                 {"llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1/tp1", "dense"}, /* two pools */
                 {"mixtral-8x7b", "dgx-a100:1", "server=vllm,tp2", "mixture"}};
