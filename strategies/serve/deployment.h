@@ -84,3 +84,13 @@ static inline int32_t rh_pool_gpus(const RhPool *pool)
 {
     return pool->tp * pool->pp * pool->dp; /* of one replica */
 }
+/* Returns the number of ranks that each expert is cut over. */
+static inline int32_t rh_pool_expert_tensor(const RhPool *pool)
+{
+    return pool->tp * pool->dp / pool->ep;
+}
+/* Returns the number of ranks that send one another tokens for experts. */
+static inline int32_t rh_pool_expert_ranks(const RhPool *pool)
+{
+    return pool->dp > 1 ? pool->tp * pool->dp : pool->ep;
+}

@@ -36,7 +36,8 @@ static bool is_legal(const Space *s, const RhPool *pool)
         return false;
     if (pool->pp > model->layers_count || rh_pool_gpus(pool) > s->options->gpus)
         return false;
-    return experts || (pool->ep == 1 && pool->dp == 1);
+    /* beside groups of attention experts are spread: cut ones read and exchange more */
+    return experts ? pool->ep > 1 || pool->dp == 1 : pool->ep == 1 && pool->dp == 1;
 }
 
 static void add_limits(const Space *s, RhDeployment d)

@@ -35,7 +35,7 @@ static double mixture_bytes(const RhModel *model, const RhPool *pool, double tok
     const RhLayerKind *kind = rh_model_experts_kind(model);
     if (!kind)
         return 0;
-    double cut = pool->ep > 1 ? 1 : pool->tp;
+    double cut = rh_pool_expert_tensor(pool);
     double width = (double)kind->ffn_width / cut, first = (kind->ffn_gated ? 2 : 1) * width;
     return rows_bytes(tokens * kind->experts_per_token, fmax(first, (double)model->hidden) + width);
 }

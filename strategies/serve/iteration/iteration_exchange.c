@@ -7,7 +7,7 @@
 RhShard rh_iteration_experts_shard(const RhShard *shard)
 {
     RhShard s = *shard;
-    s.sequence_parallel = s.ep > 1 && s.tp > 1;
+    s.sequence_parallel = s.tp > 1 && (s.ep > 1 || (s.etp > 0 && s.etp != s.tp));
     return s;
 }
 
@@ -79,8 +79,16 @@ static const RhA2aBackend *kernels_of(const RhIterations *it, const RhShard *own
  * one domain (MNNVL). */
 #define HOST_GPUS_MOST 16
 
+/* Where each expert is cut over some of the ranks, these need the same tokens: all is gathered. */
+static bool cuts(const RhIterations *it)
+{
+    return it->pool.dp > 1 && rh_pool_expert_tensor(&it->pool) > 1;
+}
+
 static bool gathers(const RhIterations *it, const RhLayerKind *kind)
 {
+    if (cuts(it))
+        return true;
     const RhServer *s = it->server;
     bool domain = it->platform->gpus_per_node > HOST_GPUS_MOST;
     return s->gather && !(s->domain_sends && domain && it->pool.ep > kind->experts_per_token);
@@ -92,9 +100,9 @@ static RhServedExchange way_of(const RhIterations *it, const RhLayerKind *kind, 
 {
     if (!gathers(it, kind))
         return (RhServedExchange){RH_OP_ALL_TO_ALL, true, e->bytes};
-    return (RhServedExchange){e->kind == RH_EXCHANGE_DISPATCH ? RH_OP_ALL_GATHER
-                                                              : RH_OP_REDUCE_SCATTER,
-                              true, e->bytes / e->busiest / kind->experts_per_token * it->pool.ep};
+    return (RhServedExchange){
+        e->kind == RH_EXCHANGE_DISPATCH ? RH_OP_ALL_GATHER : RH_OP_REDUCE_SCATTER, true,
+        e->bytes / e->busiest / kind->experts_per_token * rh_pool_expert_ranks(&it->pool)};
 }
 
 /* Time of an exchange, by the server's own kernels, which know how many experts a token asks, or by
@@ -104,9 +112,9 @@ static double exchange_time_s(const RhIterations *it, const RhLayerKind *kind, c
 {
     const RhA2aBackend *x = kernels_of(it, own);
     double tokens = own_tokens(own);
-    if (!x) {
+    if (!x || cuts(it)) {
         RhServedExchange way = way_of(it, kind, e);
-        return exchange_s(it, way.op, it->pool.ep, way.bytes);
+        return exchange_s(it, way.op, rh_pool_expert_ranks(&it->pool), way.bytes);
     }
     RhA2aLoad load = {.ranks = it->pool.ep,
                       .tokens = tokens,
@@ -247,5 +255,6 @@ double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequen
 
 double rh_served_exchange_s(RhIterations *it, const RhServedExchange *e)
 {
-    return exchange_s(it, e->op, e->experts ? it->pool.ep : it->pool.tp, e->bytes);
+    return exchange_s(it, e->op, e->experts ? rh_pool_expert_ranks(&it->pool) : it->pool.tp,
+                      e->bytes);
 }

@@ -133,23 +133,18 @@ const RhPlatform *rh_iterations_platform(const RhIterations *it)
 
 /* --- checks --- */
 
-/* Checks that ranks have equally many experts. */
+/* Checks that ranks have equally many experts, or equal parts of them. */
 static bool check_experts(const RhServing *s, const RhPool *pool, GError **error)
 {
-    if (pool->ep != 1 && pool->ep != pool->tp * pool->dp)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks of a stage",
-            pool->ep, pool->tp * pool->dp);
+    if (pool->tp * pool->dp % pool->ep != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ep%d does not divide the %d ranks of a stage: experts are cut over all "
+                       "(ep1), spread (ep%d), or cut over some and spread over the others",
+                       pool->ep, pool->tp * pool->dp, pool->tp * pool->dp);
     if (pool->dp > 1 && !rh_model_experts_kind(s->model))
         return rh_fail(error, RH_ERROR_USAGE,
                        "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
                        s->model->name);
-    if (pool->dp > 1 && pool->ep == 1)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "dp%d is of attention beside shared experts\n"
-                       "help: ep%d spreads them; of a model without experts use replicas",
-                       pool->dp, pool->tp * pool->dp);
     if (pool->ep > 1 && !rh_model_experts_kind(s->model))
         return rh_fail(error, RH_ERROR_USAGE, "ep%d: %s has no experts\nhelp: leave it out",
                        pool->ep, s->model->name);
@@ -233,7 +228,7 @@ static RhShard shard_of(const RhServing *s, const RhPool *pool)
         pool->cache != RH_CACHE_AUTO ? (RhCacheFormat)pool->cache : s->server->cache;
     return (RhShard){.tp = pool->tp,
                      .ep = pool->ep,
-                     .etp = pool->ep > 1 ? 1 : 0,
+                     .etp = pool->ep > 1 || pool->dp > 1 ? rh_pool_expert_tensor(pool) : 0,
                      .sequence = 1,
                      .by_chance = true,
                      .shared_inside = mixture && mixture->experts == s->server->shared_inside,

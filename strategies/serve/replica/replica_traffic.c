@@ -97,7 +97,8 @@ static void add_schedule(const RhReplicaTraffic *w, Shape *shape, const RhSchedu
  * group. */
 static void add_groups(const RhReplicaTraffic *w, Shape *shape, double bytes)
 {
-    int32_t stage = w->pool.tp * w->pool.dp, members = shape->experts ? w->pool.ep : w->pool.tp;
+    int32_t stage = w->pool.tp * w->pool.dp;
+    int32_t members = shape->experts ? rh_pool_expert_ranks(&w->pool) : w->pool.tp;
     g_autofree int32_t *gpus = g_new(int32_t, members + 1);
     for (int32_t first = 0; members > 1 && first < stage * w->pool.pp; first += members) {
         for (int32_t i = 0; i < members; i++)
@@ -122,7 +123,7 @@ static void add_stages(const RhReplicaTraffic *w, Shape *shape)
 
 static RhAlgo algo_of(const RhReplicaTraffic *w, const RhServedExchange *e)
 {
-    int32_t ranks = e->experts ? w->pool.ep : w->pool.tp;
+    int32_t ranks = e->experts ? rh_pool_expert_ranks(&w->pool) : w->pool.tp;
     g_autofree int32_t *nodes = g_new(int32_t, ranks + 1);
     for (int32_t i = 0; i < ranks; i++) /* as in the iteration's time */
         nodes[i] = i / w->platform->gpus_per_node;

@@ -81,7 +81,7 @@ static int32_t add_exchange(Draft *f, int32_t replica, const RhServedExchange *e
 {
     int32_t pool = pool_of(f, replica);
     const RhPool *shape = &f->d->pools[pool];
-    int32_t ranks = e->experts ? shape->ep : shape->tp;
+    int32_t ranks = e->experts ? rh_pool_expert_ranks(shape) : shape->tp;
     RhTask task =
         blank_task(f, RH_TASK_COLLECTIVE, e->experts ? RH_LANE_EP : RH_LANE_TP, LABEL_EXCHANGE);
     task.label = rh_program_label(f->p, rh_op_name(e->op));
@@ -295,7 +295,7 @@ static void begin_draft(Draft *f)
         f->labels[i] = rh_program_label(f->p, names[i]);
     for (int32_t p = 0; p < f->d->pools_count; p++) {
         const RhPool *pool = &f->d->pools[p];
-        RhStride tp = {1, pool->tp}, experts = {1, pool->ep};
+        RhStride tp = {1, pool->tp}, experts = {1, rh_pool_expert_ranks(pool)};
         f->tp[p] = rh_program_add_group(f->p, "tp", &tp, 1);
         f->experts[p] = rh_program_add_group(f->p, "ep", &experts, 1);
         for (int32_t i = 0; i < rh_pool_gpus(pool) * pool->replicas; i++)

@@ -1,4 +1,6 @@
 /* Serving: what experts' kernels exchange. */
+#include <string.h>
+
 #include "tests/kit/serve_kit.h"
 
 /* DeepSeek-V3's experts on 16 H100s: a token's eight copies, half of them to the other node; or two, one of each
@@ -85,10 +87,46 @@ static void tokens_are_gathered(void)
     close_setting(&s);
 }
 
+/* Eight groups of attention: whether experts are spread over their ranks, cut, or both, a rank has an eighth of them.
+ * Cut ones need what all groups have: hidden states of 8 x 16 tokens there, as much back. */
+static void experts_are_cut_and_spread(void)
+{
+    static const char *const pools[] = {"ep8", "ep4", "ep2", "ep1"};
+    double weights = 0, read_s[4];
+    for (int k = 0; k < 4; k++) {
+        g_autofree char *text =
+            g_strdup_printf("server=orca,tp1,dp8,batch=64,chunk=8192,%s", pools[k]);
+        Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", text);
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        weights = k == 0 ? rh_iterations_weight_bytes(it) : weights;
+        RH_CHECK_CLOSE(rh_iterations_weight_bytes(it), weights, 1e-12);
+        g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhServedExchange));
+        rh_iteration_exchanges(it, 16, 0, exchanges);
+        CU_ASSERT_EQUAL_FATAL(exchanges->len, 2 * (guint)s.model->layers_count);
+        const RhServedExchange *there = &g_array_index(exchanges, RhServedExchange, 0);
+        CU_ASSERT_EQUAL(there->op, k == 0 ? RH_OP_ALL_TO_ALL : RH_OP_ALL_GATHER);
+        if (k > 0)
+            RH_CHECK_CLOSE(there->bytes, 8 * 16 * (double)s.model->hidden * 2, 1e-9);
+        RhChunk chunk = {.tokens = 4096};
+        RhBatch prompt = {.chunks = &chunk, .chunks_count = 1, .ended = 1};
+        read_s[k] = rh_iteration_s(it, &prompt);
+        CU_ASSERT_TRUE(read_s[k] > 0.5 * read_s[0] && read_s[k] < 3 * read_s[0]);
+        close_setting(&s);
+    }
+    g_autoptr(GError) error = NULL;
+    Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", "tp1,dp8,ep3");
+    CU_ASSERT_PTR_NULL(rh_service_new(&s.serving, &s.deployment, &error));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "ep3 does not divide the 8 ranks"));
+    close_setting(&s);
+}
+
 static const RhTest tests[] = {
     {"exchanges are counted", exchanges_are_counted},
     {"servers exchange by their kernels", servers_exchange_by_their_kernels},
     {"tokens are gathered", tokens_are_gathered},
+    {"experts are cut and spread", experts_are_cut_and_spread},
     {NULL, NULL},
 };
 
