@@ -67,7 +67,7 @@ static void append_inputs(GString *out, const Side *a, const Side *b)
     input_row(table, "--set", sets_x, sets_y);
     rh_table_append(table, out, "  ");
     if (out->len == before)
-        g_string_append(out, "  asked the same question of the same inputs\n");
+        g_string_append(out, "  same model, platform and job\n");
     if (strcmp(x->workload, y->workload) == 0 && strcmp(x->workload_hash, y->workload_hash) != 0)
         g_string_append(out, "  the workload's contents differ\n");
     if (strcmp(x->platform, y->platform) == 0 && strcmp(x->platform_hash, y->platform_hash) != 0)
@@ -77,8 +77,8 @@ static void append_inputs(GString *out, const Side *a, const Side *b)
 /* A row of what a side gets for what it uses; "-" where that is not known of one. */
 static void worth_row(RhTable *table, const char *what, double a, double b)
 {
-    g_autofree char *left = a > 0 ? rh_text_count(llround(a)) : g_strdup("-");
-    g_autofree char *right = b > 0 ? rh_text_count(llround(b)) : g_strdup("-");
+    g_autofree char *left = a > 0 ? rh_text_number(a / 1e6, 4) : g_strdup("-");
+    g_autofree char *right = b > 0 ? rh_text_number(b / 1e6, 4) : g_strdup("-");
     if (a > 0 || b > 0)
         rh_table_rowf(table, "%s|%s|%s", what, left, right);
 }
@@ -92,11 +92,18 @@ static char *mfu_text(const RhRehearsal *r)
                            rh_dtype_name(r->mfu_dtype), 100 * r->mfu_bf16_frac);
 }
 
+static void append_layout(GString *out, const char *name, const char *spec, const char *layout)
+{
+    g_autofree char *line = g_strdup_printf("%s, %s: %s", name, spec, layout);
+    g_string_append(out, "  ");
+    rh_text_wrap(out, line, 4, 79);
+}
+
 static void append_figures(GString *out, const RhComparedSide *side_a, const RhComparedSide *side_b)
 {
     const RhRehearsal *a = side_a->r, *b = side_b->r;
-    g_autofree char *per_usd = g_strdup_printf("%s/USD", rh_report_unit(a->pictures));
-    g_autofree char *per_kwh = g_strdup_printf("%s/kWh", rh_report_unit(a->pictures));
+    g_autofree char *per_usd = g_strdup_printf("million %s/USD", rh_report_unit(a->pictures));
+    g_autofree char *per_kwh = g_strdup_printf("million %s/kWh", rh_report_unit(a->pictures));
     g_autofree char *layout_a = rh_layout_title(&a->layout);
     g_autofree char *layout_b = rh_layout_title(&b->layout);
     g_autofree char *step_a = rh_quantity_format(a->step_time_s, RH_QUANTITY_S, 4);
@@ -104,17 +111,19 @@ static void append_figures(GString *out, const RhComparedSide *side_a, const RhC
     g_autofree char *mfu_a = mfu_text(a), *mfu_b = mfu_text(b);
     g_autofree char *tokens_a = rh_text_rate(a->tokens_per_s_per_gpu);
     g_autofree char *tokens_b = rh_text_rate(b->tokens_per_s_per_gpu);
-    g_string_append_printf(out, "  A: %s\n  B: %s\n\n", layout_a, layout_b);
+    append_layout(out, "A", side_a->spec, layout_a);
+    append_layout(out, "B", side_b->spec, layout_b);
+    g_string_append_c(out, '\n');
     g_autoptr(RhTable) table = rh_table_new("<>>");
     rh_table_rowf(table, "|A|B");
-    rh_table_rowf(table, "step|%s|%s", step_a, step_b);
+    rh_table_rowf(table, "step time|%s|%s", step_a, step_b);
     rh_table_rowf(table, "MFU|%s|%s", mfu_a, mfu_b);
     rh_table_rowf(table, "%s/s/GPU|%s|%s", rh_report_unit(a->pictures), tokens_a, tokens_b);
     worth_row(table, per_usd, rh_compared_tokens_per_usd(side_a),
               rh_compared_tokens_per_usd(side_b));
     worth_row(table, per_kwh, rh_compared_tokens_per_kwh(side_a),
               rh_compared_tokens_per_kwh(side_b));
-    rh_table_rowf(table, "memory, GiB|%.1f|%.1f", a->memory.peak_bytes / RH_GIB_BYTES,
+    rh_table_rowf(table, "GiB per GPU, at the peak|%.1f|%.1f", a->memory.peak_bytes / RH_GIB_BYTES,
                   b->memory.peak_bytes / RH_GIB_BYTES);
     rh_table_append(table, out, "  ");
 }
@@ -154,7 +163,7 @@ static void append_step(GString *out, const RhRehearsal *a, const RhRehearsal *b
     if (less_s == 0)
         g_string_append(out, "A and B take the same time\n");
     else
-        g_string_append_printf(out, "A is %s a step (%.1f %%) %s than B\n", size,
+        g_string_append_printf(out, "A is %s (%.1f %%) %s than B per step\n", size,
                                100 * fabs(less_s) / b->step_time_s,
                                less_s > 0 ? "faster" : "slower");
 }

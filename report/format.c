@@ -56,6 +56,18 @@ char *rh_text_large(double value)
     return g_strconcat(number, prefixes[i], NULL);
 }
 
+char *rh_text_params(double params)
+{
+    static const struct {
+        double from, unit; /* from: the value that rounds to 1000 of the smaller unit */
+        char letter;
+    } units[] = {{999.5e9, 1e12, 'T'}, {999.5e6, 1e9, 'B'}, {0, 1e6, 'M'}};
+    int i = 0;
+    while (params < units[i].from)
+        i++;
+    return g_strdup_printf("%.3g%c", params / units[i].unit, units[i].letter);
+}
+
 char *rh_text_amount(double value, const char *unit)
 {
     g_autofree char *number = rh_text_large(value);

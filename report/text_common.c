@@ -70,25 +70,12 @@ char *rh_report_worth(RhObjective objective, const RhRehearsal *r)
     return g_strconcat(step, "/step", NULL);
 }
 
-/* Text of a number of parameters: "8.03B", "1.03T". Caller frees. */
-static char *params_text(double params)
-{
-    static const struct {
-        double from, unit; /* from: the value that rounds to 1000 of the smaller unit */
-        char letter;
-    } units[] = {{999.5e9, 1e12, 'T'}, {999.5e6, 1e9, 'B'}, {0, 1e6, 'M'}};
-    int i = 0;
-    while (params < units[i].from)
-        i++;
-    return g_strdup_printf("%.3g%c", params / units[i].unit, units[i].letter);
-}
-
 /* Name of an error bar's runs: "megatron on hopper GPUs, dense models of 8.03B to 70.6B parameters, 65 to 512
  * GPUs". Caller frees. */
 static char *bar_name(const RhErrorBar *bar)
 {
-    g_autofree char *least = params_text(bar->params_least);
-    g_autofree char *most = params_text(bar->params_most);
+    g_autofree char *least = rh_text_params(bar->params_least);
+    g_autofree char *most = rh_text_params(bar->params_most);
     g_autofree char *size =
         bar->gpus_most == 0 ? g_strdup("")
         : bar->gpus_most >= RH_LAYOUT_DEGREE_MAX

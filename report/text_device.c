@@ -33,7 +33,7 @@ char *rh_devices_text(const GPtrArray *devices)
 {
     g_autoptr(RhTable) table = rh_table_new("<<>>>>><");
     GString *out = g_string_new(NULL);
-    rh_table_rowf(table, "device|generation|16 bits|fp8|memory|at|power|fit");
+    rh_table_rowf(table, "device|generation|bf16|fp8|memory|bandwidth|power|fit");
     for (guint i = 0; i < devices->len; i++) {
         const RhDevice *d = g_ptr_array_index(devices, i);
         const RhFact *peaks = d->peak_flops_per_s;
@@ -53,12 +53,13 @@ char *rh_devices_text(const GPtrArray *devices)
                       is_fitted(d) ? "yes" : "no");
     }
     rh_table_append(table, out, "");
-    g_string_append(
-        out, "\nDense FLOP/s. Constants: how its kernels reach them, fitted to this device, or\n"
-             "assumed from its generation.\n"
-             "next: rehearse show devices h100-sxm\n"
-             "      rehearse show devices h100-sxm --template >my-gpu.json\n"
-             "      rehearse plan ... -p \"my-gpu.json:8x4,ib:400Gb/s\"\n");
+    g_string_append(out,
+                    "\nbf16, fp8: dense peak, FLOP/s (of fp16 where that is higher than of bf16)\n"
+                    "fit: how kernels reach the peaks was fitted to this device, or else (no) is\n"
+                    "assumed from its generation\n"
+                    "next: rehearse show devices h100-sxm\n"
+                    "      rehearse show devices h100-sxm --template >my-gpu.json\n"
+                    "      rehearse plan ... -p \"my-gpu.json:8x4,ib:400Gb/s\"\n");
     return g_string_free(out, FALSE);
 }
 
@@ -106,14 +107,16 @@ char *rh_device_text(const RhDevice *d, bool sources)
     g_string_printf(out, "%s: %d SMs%s%s\n\n", d->name, d->sms_count,
                     d->generation ? ", generation " : "", d->generation ? d->generation : "");
     append_rows(d, out, false);
-    g_string_append_c(out, '\n');
+    g_string_append(out, "\nconstants of kernels; percentages are of the peak or of full power\n");
     append_rows(d, out, true);
     if (!is_fitted(d))
         g_string_append(
-            out, "\nNobody fitted these constants to this device. Steps on A100s and B200s whose\n"
-                 "constants were held out came out 14 to 20 % off in the median\n"
-                 "(docs/theory/stacks.md); other makes may be further off.\n");
-    g_string_append(out, "\nm measured, f fitted, d data sheet, a assumed");
+            out,
+            "\nThese constants were not fitted to this device. Predicted in the same way, steps\n"
+            "on A100 and B200 were off by 14 to 20 % in the median; other makes may be\n"
+            "further off.\n");
+    g_string_append(out, "\n--set device.KEY=VALUE changes one, for example device.hbm=90GiB\n"
+                         "m measured, f fitted, d data sheet, a assumed");
     g_string_append(out, sources ? "\n" : "; -v names every source\n");
     if (sources)
         append_sources(d, out);

@@ -5,12 +5,14 @@
 #include "base/catalogue_folders.h"
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "calibrate/links/pingpong.h"
 #include "cli/calibrate/calibrate_a2a.h"
 #include "cli/calibrate/calibrate_kernels.h"
 #include "cli/calibrate/calibrate_links.h"
 #include "cli/calibrate/calibrate_served.h"
 #include "cli/calibrate/calibrate_steps.h"
+#include "cli/calibrate/fit_tables.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
@@ -56,22 +58,26 @@ static char *measure_pings(const RhArguments *a, const RhPlatform *platform, GEr
 
 static void print_fit(const RhPingFit *fit, const char *saved)
 {
+    g_autofree char *latency = rh_quantity_format(fit->latency_s, RH_QUANTITY_S, 3),
+                    *error = rh_quantity_format(fit->latency_error_s, RH_QUANTITY_S, 2);
     if (fit->efficiency_frac > 0) {
-        printf("a message %s takes %.3g us (+-%.2g) and reaches %.1f %% of the link's rate\n",
-               fit->between_nodes ? "between nodes" : "inside a node", 1e6 * fit->latency_s,
-               1e6 * fit->latency_error_s, 100 * fit->efficiency_frac);
+        printf("fitted: latency %s %s (±%s), bandwidth %.1f %% of the link's rate\n",
+               fit->between_nodes ? "between nodes" : "inside a node", latency, error,
+               100 * fit->efficiency_frac);
     } else {
-        printf("a message takes %.0f us (+-%.0f; %.0f of it noise) and %.2f ns a byte (+-%.2f) "
-               "besides its links\n",
-               1e6 * fit->latency_s, 1e6 * fit->latency_error_s, 1e6 * fit->noise_s,
-               1e9 * fit->copy_s_per_byte, 1e9 * fit->copy_error_s_per_byte);
-        printf("a host takes %.0f us to see that a kernel has ended\n", 1e6 * fit->reaction_s);
+        g_autofree char *noise = rh_quantity_format(fit->noise_s, RH_QUANTITY_S, 2),
+                        *reaction = rh_quantity_format(fit->reaction_s, RH_QUANTITY_S, 3);
+        printf("fitted: a message costs %s (±%s, with noise of %s) and %.2f ns a byte (±%.2f) of\n"
+               "  software, besides its links; a host takes %s to see that a kernel has ended\n",
+               latency, error, noise, 1e9 * fit->copy_s_per_byte, 1e9 * fit->copy_error_s_per_byte,
+               reaction);
     }
-    printf("%d rows; mean error of the fit %.1f %%, worst %.1f %% at %.0f B\n", fit->rows_count,
-           100 * fit->mape_frac, 100 * fit->worst_frac, fit->worst_bytes);
-    g_autofree char *path = saved ? rh_text_path(saved) : NULL;
-    if (path)
-        printf("next: simulate or plan with --profile %s\n", path);
+    g_autofree char *worst = rh_quantity_format(fit->worst_bytes, RH_QUANTITY_BYTES, 3);
+    printf("error of the fit over %d rows: mean %.1f %%, worst %.1f %% at %s\n", fit->rows_count,
+           100 * fit->mape_frac, 100 * fit->worst_frac, worst);
+    g_autoptr(GString) next = g_string_new(NULL);
+    rh_fit_append_next(next, saved);
+    fputs(next->str, stdout);
 }
 
 /* `from` is NULL for --run. */

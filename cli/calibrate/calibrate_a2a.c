@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/table.h"
+#include "cli/calibrate/fit_tables.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "report/format.h"
@@ -18,8 +19,7 @@ static const char *way_of(const RhExchangeFit *fit)
 
 static void append_constants(GString *out, const GArray *fits)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>>>><");
-    rh_table_rowf(table, "constant|now|fitted|95 %% from|to|");
+    g_autoptr(RhTable) table = rh_fit_constants_new(true);
     for (guint i = 0; i < fits->len; i++) {
         const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
         for (guint k = 0; k < fit->facts->len; k++) {
@@ -29,8 +29,9 @@ static void append_constants(GString *out, const GArray *fits)
                             *value = rh_fitted_value_text(f, f->fact.value),
                             *low = rh_fitted_value_text(f, f->fact.low),
                             *high = rh_fitted_value_text(f, f->fact.high);
-            rh_table_rowf(table, "  %s %s %s|%s|%s|%s|%s|%s", fit->backend, way_of(fit), f->key,
-                          before, value, low, high, f->on_bound ? "on its bound" : "");
+            g_autofree char *name = g_strdup_printf("%s %s %s", fit->backend, way_of(fit), f->key);
+            rh_fit_constants_add(table, name, before, value, low, high,
+                                 f->on_bound ? RH_FIT_ON_BOUND : NULL);
         }
     }
     rh_table_append(table, out, "");
@@ -38,26 +39,16 @@ static void append_constants(GString *out, const GArray *fits)
 
 static void append_errors(GString *out, const GArray *fits)
 {
-    static const char *const parts[] = {"fitted to", "held out"};
-    g_autoptr(RhTable) table = rh_table_new("<<>>>>>>>");
-    rh_table_rowf(table, "error in %%||rows|now, median|mean|fitted, median|mean|p90|worst");
+    g_autoptr(RhTable) table = rh_fit_errors_new(true);
     for (guint i = 0; i < fits->len; i++) {
         const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
-        for (int part = 0; part < 2; part++) {
-            const RhFitFigures *now = &fit->now[part], *then = &fit->then[part];
-            if (now->count == 0)
-                continue;
-            g_autofree char *errors =
-                fit->lack ? g_strdup("-|-|-|-")
-                          : g_strdup_printf("%.1f|%.1f|%.1f|%+.0f", 100 * then->median_frac,
-                                            100 * then->mean_frac, 100 * then->p90_frac,
-                                            100 * then->worst_frac);
-            rh_table_rowf(table, "  %s %s|%s|%d|%.1f|%.1f|%s", fit->backend, way_of(fit),
-                          parts[part], now->count, 100 * now->median_frac, 100 * now->mean_frac,
-                          errors);
-        }
+        g_autofree char *name = g_strdup_printf("%s %s", fit->backend, way_of(fit));
+        const RhFitFigures *now[2] = {&fit->now[0], &fit->now[1]},
+                           *then[2] = {&fit->then[0], &fit->then[1]};
+        if (!fit->lack)
+            rh_fit_errors_add(table, name, now, then);
     }
-    rh_table_append(table, out, "");
+    rh_fit_errors_append(table, out, true);
 }
 
 static void append_notes(GString *out, const GArray *fits)
@@ -78,11 +69,14 @@ static void append_notes(GString *out, const GArray *fits)
 static char *report_of(const GArray *fits, int32_t skipped)
 {
     GString *out = g_string_new(NULL);
-    g_string_printf(out, "constants of exchanges between experts; %d rows left out\n", skipped);
+    g_string_printf(out,
+                    "fitted: times of all-to-all exchanges between experts; %d row%s not usable\n",
+                    skipped, skipped == 1 ? "" : "s");
     append_constants(out, fits);
     append_errors(out, fits);
     append_notes(out, fits);
-    g_string_append(out, "they belong in strategies/a2a_backends/NAME.json\n");
+    g_string_append(out,
+                    "next: enter them in strategies/a2a_backends/NAME.json of the source tree\n");
     return g_string_free(out, FALSE);
 }
 

@@ -14,6 +14,7 @@
 #include "calibrate/kernels/kernels_fit.h"
 #include "calibrate/links/measured.h"
 #include "calibrate/stacks/steps.h"
+#include "cli/calibrate/fit_tables.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "report/format.h"
@@ -151,30 +152,15 @@ int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
 
 /* --- the report --- */
 
-static void row_of(RhTable *table, const char *name, const RhFitFigures *f, const RhFitFigures *h)
-{
-    g_autoptr(GString) row = g_string_new(NULL);
-    g_string_printf(row, "  %s", name);
-    if (f->count > 0)
-        g_string_append_printf(row, "|%d|%.1f|%.1f", f->count, 100 * f->median_frac,
-                               100 * f->p90_frac);
-    else
-        g_string_append(row, "|-|-|-");
-    if (h->count > 0)
-        g_string_append_printf(row, "|%d|%.1f|%.1f|%+.1f|%+.0f", h->count, 100 * h->median_frac,
-                               100 * h->p90_frac, 100 * h->bias_frac, 100 * h->worst_frac);
-    rh_table_rowf(table, "%s", row->str);
-}
-
 static void append_classes(GString *out, const RhKernelsFit *fit)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
-    rh_table_rowf(table, "errors in %%|fitted|median|p90|held|median|p90|bias|worst");
+    g_autoptr(RhTable) table = rh_fit_errors_new(false);
     for (guint i = 0; i < fit->classes->len; i++) {
         const RhFitClass *c = &g_array_index(fit->classes, RhFitClass, i);
-        row_of(table, c->name, &c->fitted, &c->held_out);
+        rh_fit_errors_add(table, c->name, NULL,
+                          (const RhFitFigures *[2]){&c->fitted, &c->held_out});
     }
-    rh_table_append(table, out, "");
+    rh_fit_errors_append(table, out, false);
     for (guint i = 0; i < fit->classes->len; i++) {
         const RhFitClass *c = &g_array_index(fit->classes, RhFitClass, i);
         const RhFitFigures *shown = c->held_out.count ? &c->held_out : &c->fitted;
@@ -188,16 +174,15 @@ static void append_classes(GString *out, const RhKernelsFit *fit)
 
 static void append_facts(GString *out, const RhKernelsFit *fit)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>><");
-    rh_table_rowf(table, "constant|value|95 %% from|to");
+    g_autoptr(RhTable) table = rh_fit_constants_new(false);
     for (guint i = 0; i < fit->facts->len; i++) {
         const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, i);
         g_autofree char *value = rh_fitted_value_text(f, f->fact.value),
                         *low = rh_fitted_value_text(f, f->fact.low),
                         *high = rh_fitted_value_text(f, f->fact.high);
         bool known = f->fact.low != 0 || f->fact.high != 0;
-        rh_table_rowf(table, "  %s|%s|%s|%s%s", f->key, value, known ? low : "-", known ? high : "",
-                      f->on_bound ? "  on its bound" : "");
+        rh_fit_constants_add(table, f->key, NULL, value, known ? low : NULL, high,
+                             f->on_bound ? RH_FIT_ON_BOUND : NULL);
     }
     rh_table_append(table, out, "");
 }
@@ -208,19 +193,16 @@ static void append_correction(GString *out, const RhKernelsFit *fit)
     if (t->without_frac <= 0)
         return;
     g_autofree char *line =
-        g_strdup_printf("correction by shape: %s; mean error of shapes set apart %.1f %% without, "
+        g_strdup_printf("correction by shape: %s; mean error of held-out shapes %.1f %% without, "
                         "%.1f %% with it",
-                        t->kept ? "kept (form: without it)" : "not worth it", 100 * t->without_frac,
-                        100 * t->with_frac);
+                        t->kept ? "used (rows named \"form\": without it)" : "not used",
+                        100 * t->without_frac, 100 * t->with_frac);
     rh_text_wrap(out, line, 4, 79);
 }
 
 static void append_notes(GString *out, const RhKernelsFit *fit)
 {
-    for (guint i = 0; i < fit->notes->len; i++) {
-        g_string_append(out, "note: ");
-        rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
-    }
+    rh_fit_append_notes(out, fit->notes);
     if (fit->clock_frac > 0 && fit->clock_frac < 0.97)
         g_string_append_printf(out,
                                "note: the long GEMMs ran at %.0f %% of the highest clock; with\n"
@@ -228,42 +210,29 @@ static void append_notes(GString *out, const RhKernelsFit *fit)
                                100 * fit->clock_frac);
 }
 
-/* The mean beside: it is what bars of such tables are said in. */
 static void append_surfaces(GString *out, const RhSurfacesFit *fit)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>>");
-    rh_table_rowf(table, "errors in %%|fitted|median|p90|held|median|p90|bias|worst|mean");
+    g_autoptr(RhTable) table = rh_fit_errors_new(false);
     for (guint i = 0; i < fit->classes->len; i++) {
         const RhSurfaceClass *c = &g_array_index(fit->classes, RhSurfaceClass, i);
-        if (c->fitted.count + c->held_out.count == 0)
-            continue;
-        g_autofree char *name = g_strdup_printf("%s", c->name);
-        const RhFitFigures *f = &c->fitted, *h = &c->held_out;
-        rh_table_rowf(table, "  %s|%d|%.1f|%.1f|%d|%.1f|%.1f|%+.1f|%+.0f|%.1f", name, f->count,
-                      100 * f->median_frac, 100 * f->p90_frac, h->count, 100 * h->median_frac,
-                      100 * h->p90_frac, 100 * h->bias_frac, 100 * h->worst_frac,
-                      100 * h->mean_frac);
+        rh_fit_errors_add(table, c->name, NULL,
+                          (const RhFitFigures *[2]){&c->fitted, &c->held_out});
     }
-    rh_table_append(table, out, "");
-    for (guint i = 0; i < fit->notes->len; i++) {
-        g_string_append(out, "note: ");
-        rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
-    }
+    rh_fit_errors_append(table, out, false);
+    rh_fit_append_notes(out, fit->notes);
 }
 
 static char *report_of(const RhKernelsFit *fit, const char *saved)
 {
     GString *out = g_string_new(NULL);
-    g_autofree char *head = g_strdup_printf("%u constants of %s from %s", fit->facts->len,
+    g_autofree char *head = g_strdup_printf("fitted: %u constants of %s to %s", fit->facts->len,
                                             fit->device->name, fit->source);
-    rh_text_wrap(out, head, 0, 79);
+    rh_text_wrap(out, head, 2, 79);
+    append_facts(out, fit);
     append_classes(out, fit);
     append_correction(out, fit);
-    append_facts(out, fit);
     append_notes(out, fit);
-    g_autofree char *path = saved ? rh_text_path(saved) : NULL;
-    if (path)
-        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", path);
+    rh_fit_append_next(out, saved);
     return g_string_free(out, FALSE);
 }
 

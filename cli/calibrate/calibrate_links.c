@@ -5,48 +5,35 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "calibrate/links/links_fit.h"
+#include "cli/calibrate/fit_tables.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "report/format.h"
 
 /* --- the report --- */
 
-static void append_figures(GString *row, const RhFitFigures *f)
-{
-    if (f->count > 0)
-        g_string_append_printf(row, "|%d|%.1f|%.1f|%+.1f", f->count, 100 * f->median_frac,
-                               100 * f->p90_frac, 100 * f->bias_frac);
-    else
-        g_string_append(row, "|-|-|-|-");
-}
-
 static void append_classes(GString *out, const RhLinksFit *fit)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>>");
-    rh_table_rowf(table, "errors in %%|now|rows|median|p90|bias|held|median|p90|bias");
+    g_autoptr(RhTable) table = rh_fit_errors_new(true);
     guint shown = fit->classes->len == 2 ? 1 : fit->classes->len; /* all are one */
     for (guint i = 0; i < shown; i++) {
         const RhLinksClass *c = &g_array_index(fit->classes, RhLinksClass, i);
-        g_autoptr(GString) row = g_string_new(NULL);
-        g_string_printf(row, "  %s|%.1f", c->name, 100 * c->before.median_frac);
-        append_figures(row, &c->fitted);
-        append_figures(row, &c->held_out);
-        rh_table_rowf(table, "%s", row->str);
+        rh_fit_errors_add(table, c->name, (const RhFitFigures *[2]){&c->before, NULL},
+                          (const RhFitFigures *[2]){&c->fitted, &c->held_out});
     }
-    rh_table_append(table, out, "");
+    rh_fit_errors_append(table, out, true);
 }
 
 static void append_facts(GString *out, const RhLinksFit *fit)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>><");
-    rh_table_rowf(table, "constant|value|95 %% from|to");
+    g_autoptr(RhTable) table = rh_fit_constants_new(false);
     for (guint i = 0; i < fit->facts->len; i++) {
         const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, i);
         g_autofree char *value = rh_fitted_value_text(f, f->fact.value),
                         *low = rh_fitted_value_text(f, f->fact.low),
                         *high = rh_fitted_value_text(f, f->fact.high);
-        rh_table_rowf(table, "  %s|%s|%s|%s%s", f->key, value, low, high,
-                      f->on_bound ? "  on its bound" : "");
+        rh_fit_constants_add(table, f->key, NULL, value, low, high,
+                             f->on_bound ? RH_FIT_ON_BOUND : NULL);
     }
     rh_table_append(table, out, "");
 }
@@ -55,7 +42,7 @@ static void append_segments(GString *out, const RhLinksFit *fit)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>");
     bool any = false;
-    rh_table_rowf(table, "time by size|from|to|sizes|fixed|+-|bytes at");
+    rh_table_rowf(table, "time by message size|from|to|sizes|latency|±|bandwidth");
     for (guint i = 0; i < fit->classes->len; i++) {
         const RhLinksClass *c = &g_array_index(fit->classes, RhLinksClass, i);
         for (int k = 0; k < c->segments_count; k++) {
@@ -80,20 +67,16 @@ static void append_segments(GString *out, const RhLinksFit *fit)
 static char *report_of(const RhLinksFit *fit, const char *saved)
 {
     GString *out = g_string_new(NULL);
-    g_autofree char *head = g_strdup_printf("%u constants of %s from %d times", fit->facts->len,
-                                            fit->platform->name, fit->rows_count);
-    rh_text_wrap(out, head, 0, 79);
+    g_autofree char *head =
+        g_strdup_printf("fitted: %u constant%s of %s to %d measured times", fit->facts->len,
+                        fit->facts->len == 1 ? "" : "s", fit->platform->name, fit->rows_count);
+    rh_text_wrap(out, head, 2, 79);
+    append_facts(out, fit);
     if (fit->classes->len > 0)
         append_classes(out, fit);
-    append_facts(out, fit);
     append_segments(out, fit);
-    for (guint i = 0; i < fit->notes->len; i++) {
-        g_string_append(out, "note: ");
-        rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
-    }
-    g_autofree char *path = saved ? rh_text_path(saved) : NULL;
-    if (path)
-        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", path);
+    rh_fit_append_notes(out, fit->notes);
+    rh_fit_append_next(out, saved);
     return g_string_free(out, FALSE);
 }
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "cli/calibrate/fit_tables.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "validate/serving/served_fit.h"
@@ -18,17 +19,17 @@ static char *value_text(const RhServedConstant *c, double value)
 
 static void append_constants(GString *out, const RhServedFit *fit)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>>>>");
-    rh_table_rowf(table, "constant|now|fitted|95 %% from|to");
+    g_autoptr(RhTable) table = rh_fit_constants_new(true);
     for (int32_t i = 0; i < fit->constants_count; i++) {
         const RhServedConstant *c = &fit->constants[i];
         g_autofree char *before = value_text(c, c->before), *value = value_text(c, c->value),
-                        *low = value_text(c, c->low), *high = value_text(c, c->high);
+                        *low = value_text(c, c->low), *high = value_text(c, c->high),
+                        *from = g_strconcat(c->low_open ? "below " : "", low, NULL),
+                        *to = g_strconcat(c->high_open ? "above " : "", high, NULL);
         if (c->determined)
-            rh_table_rowf(table, "  %s|%s|%s|%s%s|%s%s", c->key, before, value,
-                          c->low_open ? "below " : "", low, c->high_open ? "above " : "", high);
+            rh_fit_constants_add(table, c->key, before, value, from, to, NULL);
         else
-            rh_table_rowf(table, "  %s|%s|no row tells it||", c->key, before);
+            rh_fit_constants_add(table, c->key, before, "-", NULL, NULL, "no row depends on it");
     }
     rh_table_append(table, out, "");
 }
@@ -36,20 +37,20 @@ static void append_constants(GString *out, const RhServedFit *fit)
 /* Cells of what rows give; of what none does there are none. */
 static void append_errors(GString *out, const RhServedFit *fit)
 {
-    static const char *const parts[] = {"fitted to", "held out"};
+    static const char *const parts[] = {"fitted", "held out"};
     g_autoptr(RhTable) table = rh_table_new("<<>>>");
-    rh_table_rowf(table, "error in %%, median/mean||rows|now|fitted");
+    rh_table_rowf(table, "median/mean error in %%|rows|count|before|with the fit");
     for (int i = 0; i < 2; i++) {
         const struct {
             const char *name;
             const RhServedErrors *e;
-        } rows[] = {{"time per token", &fit->tpot[i]},
-                    {"time to the first token", &fit->ttft[i]},
-                    {"tokens a second", &fit->throughput[i]}};
+        } rows[] = {{"TPOT", &fit->tpot[i]},
+                    {"TTFT", &fit->ttft[i]},
+                    {"output tokens/s", &fit->throughput[i]}};
         for (size_t k = 0; k < G_N_ELEMENTS(rows); k++) {
             const RhErrorStatistics *now = &rows[k].e->before, *fitted = &rows[k].e->fitted;
             if (now->count > 0)
-                rh_table_rowf(table, "  %s|%s|%d|%.1f/%.1f|%.1f/%.1f", parts[i], rows[k].name,
+                rh_table_rowf(table, "  %s|%s|%d|%.1f/%.1f|%.1f/%.1f", rows[k].name, parts[i],
                               now->count, 100 * now->median_abs_error_frac, 100 * now->mape_frac,
                               100 * fitted->median_abs_error_frac, 100 * fitted->mape_frac);
         }
@@ -60,11 +61,12 @@ static void append_errors(GString *out, const RhServedFit *fit)
 static char *report_of(const RhServedFit *fit)
 {
     GString *out = g_string_new(NULL);
-    g_string_printf(out, "constants of %s from %d runs, %d held out, %d others left out\n",
+    g_string_printf(out, "fitted: constants of %s to %d runs; %d held out, %d not usable\n",
                     fit->server, fit->fitted_count, fit->held_out_count, fit->skipped_count);
     append_constants(out, fit);
     append_errors(out, fit);
-    g_string_append(out, "intervals: of each with all others held, errors as if independent\n");
+    g_string_append(
+        out, "intervals: of each constant with all others fixed, as if errors were independent\n");
     return g_string_free(out, FALSE);
 }
 

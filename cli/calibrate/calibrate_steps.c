@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "calibrate/stacks/steps_fit.h"
+#include "cli/calibrate/fit_tables.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "report/format.h"
@@ -20,10 +21,18 @@ static char *value_text(const RhStepConstant *c, double value)
     return rh_quantity_format(value, c->kind, 3);
 }
 
+/* Says what a fit means for a constant. */
+static const char *remark_on(const RhStepConstant *c)
+{
+    return c->counted    ? "not changed: a counted value"
+           : c->kept     ? "not changed: inside the interval"
+           : c->on_bound ? "changed, " RH_FIT_ON_BOUND
+                         : "changed";
+}
+
 static void append_constants(GString *out, const RhStepsFit *fit)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>>>><");
-    rh_table_rowf(table, "constant|now|fitted|95 %% from|to|");
+    g_autoptr(RhTable) table = rh_fit_constants_new(true);
     for (guint i = 0; i < fit->constants->len; i++) {
         const RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
         g_autofree char *before = value_text(c, c->before), *value = value_text(c, c->fact.value),
@@ -31,13 +40,9 @@ static void append_constants(GString *out, const RhStepsFit *fit)
         g_autofree char *name =
             g_strdup_printf("%s%s%s", c->key, c->of ? " of " : "", c->of ? c->of : "");
         if (c->determined)
-            rh_table_rowf(table, "  %s|%s|%s|%s|%s|%s%s", name, before, value, low, high,
-                          c->counted ? "counted"
-                          : c->kept  ? "stands"
-                                     : "changes",
-                          c->on_bound ? ", on its bound" : "");
+            rh_fit_constants_add(table, name, before, value, low, high, remark_on(c));
         else
-            rh_table_rowf(table, "  %s|%s|-|-|-|no row tells it", name, before);
+            rh_fit_constants_add(table, name, before, "-", NULL, NULL, "no row depends on it");
     }
     rh_table_append(table, out, "");
 }
@@ -73,14 +78,14 @@ static void append_figures(GString *out, const RhStepsFit *fit)
     static const struct {
         const char *name;
         size_t offset;
-    } kinds[] = {{"as the constants are now", offsetof(RhStepPrediction, before_s)},
+    } kinds[] = {{"constants before", offsetof(RhStepPrediction, before_s)},
                  {"fitted", offsetof(RhStepPrediction, fitted_s)},
-                 {"its group held out", offsetof(RhStepPrediction, held_out_s)},
-                 {"its source held out", offsetof(RhStepPrediction, source_out_s)}};
+                 {"fitted to other groups", offsetof(RhStepPrediction, held_out_s)},
+                 {"fitted to other sources", offsetof(RhStepPrediction, source_out_s)}};
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>");
     g_autoptr(GPtrArray) sources = distinct(fit, false);
     g_autoptr(GPtrArray) reasons = distinct(fit, true);
-    rh_table_rowf(table, "errors of the step in %%|rows|median|mean|p90|bias|worst");
+    rh_table_rowf(table, "error of step times in %%|rows|median|mean|90th|bias|worst");
     for (guint s = 0; s <= sources->len; s++) {
         const char *source = s < sources->len ? g_ptr_array_index(sources, s) : NULL;
         for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
@@ -90,7 +95,8 @@ static void append_figures(GString *out, const RhStepsFit *fit)
         }
     }
     for (guint i = 0; i < reasons->len; i++) {
-        g_autofree char *name = g_strdup_printf("apart: %s", (char *)g_ptr_array_index(reasons, i));
+        g_autofree char *name =
+            g_strdup_printf("not fitted to: %s", (char *)g_ptr_array_index(reasons, i));
         figures_row(table, fit, name, NULL, g_ptr_array_index(reasons, i),
                     offsetof(RhStepPrediction, fitted_s));
     }
@@ -115,7 +121,7 @@ static void append_worst(GString *out, const RhStepsFit *fit)
     for (guint i = 0; i < fit->predictions->len; i++)
         g_ptr_array_add(rows, &g_array_index(fit->predictions, RhStepPrediction, i));
     g_ptr_array_sort(rows, by_error);
-    g_string_append(out, "worst rows held out\n");
+    g_string_append(out, "largest errors, each fitted to other groups:\n");
     for (guint i = 0; i < rows->len && i < WORST_SHOWN; i++) {
         const RhStepPrediction *p = g_ptr_array_index(rows, i);
         g_autofree char *what = rh_step_describe(p->step);
@@ -132,30 +138,29 @@ static void append_reserve(GString *out, const RhStepsFit *fit)
     if (r->failed_count == 0)
         return;
     g_autofree char *line = g_strdup_printf(
-        "memory: %d runs ran, %d ran out. As the reserve is now, %d of those that ran out are over "
-        "capacity and %d of those that ran; they ask for a reserve of %.3g GB (95 %%: %.3g to "
-        "%.3g, rows as if independent): %d and %d; the account is %.0f %% off, run by run",
-        r->ran_count, r->failed_count, r->caught_before, r->refused_before, r->reserve_bytes / 1e9,
+        "memory reserve: with the one before, %d of %d runs that ran out of memory are predicted to, "
+        "and %d of %d that ran; with the fitted %.3g GB (95 %% interval, rows independent: %.3g to "
+        "%.3g) %d and %d; predicted memory is off by %.0f %% from run to run",
+        r->caught_before, r->failed_count, r->refused_before, r->ran_count, r->reserve_bytes / 1e9,
         r->low_bytes / 1e9, r->high_bytes / 1e9, r->caught_fitted, r->refused_fitted,
         100 * r->spread_frac);
-    rh_text_wrap(out, line, 4, 79);
+    rh_text_wrap(out, line, 2, 79);
 }
 
 static char *report_of(const RhStepsFit *fit)
 {
     GString *out = g_string_new(NULL);
     g_autofree char *head = g_strdup_printf(
-        "constants of the stack %s from %d steps in %d groups of %d source%s", fit->stack,
-        fit->rows_count, fit->groups_count, fit->sources_count, fit->sources_count == 1 ? "" : "s");
-    rh_text_wrap(out, head, 0, 79);
+        "fitted: constants of the stack %s to %d measured steps in %d groups (one source, model, "
+        "sequence and kernels each) of %d source%s",
+        fit->stack, fit->rows_count, fit->groups_count, fit->sources_count,
+        fit->sources_count == 1 ? "" : "s");
+    rh_text_wrap(out, head, 2, 79);
     append_constants(out, fit);
     append_figures(out, fit);
     append_worst(out, fit);
     append_reserve(out, fit);
-    for (guint i = 0; i < fit->notes->len; i++) {
-        g_string_append(out, "note: ");
-        rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
-    }
+    rh_fit_append_notes(out, fit->notes);
     return g_string_free(out, FALSE);
 }
 

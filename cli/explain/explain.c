@@ -127,26 +127,30 @@ static bool find_rank(RhExplanation *e, GError **error)
     return e->other != NULL;
 }
 
-/* Says that two steps differ by less than their error bar. */
-static void append_undecided(RhExplanation *e, const RhRehearsal *a, const RhRehearsal *b)
+/* Says whether two steps differ by more than their error bar; NULL where they are equal or have none. Caller
+ * frees. */
+static char *decided(const RhRehearsal *a, const RhRehearsal *b)
 {
     double apart_frac =
         fabs(b->step_time_s - a->step_time_s) / fmin(a->step_time_s, b->step_time_s);
     g_autofree char *bar = bar_text(a);
-    if (apart_frac > 0 && apart_frac < rh_report_error_frac(a))
-        g_string_append_printf(
-            e->out, "  the difference is below the error bar (%s): either may be faster\n", bar);
+    if (apart_frac == 0 || rh_report_error_frac(a) == 0)
+        return NULL;
+    return apart_frac < rh_report_error_frac(a)
+               ? g_strdup_printf(
+                     "that is less than the error bar of a step (%s): either may be faster", bar)
+               : g_strdup_printf("that is more than the error bar of a step (%s)", bar);
 }
 
-/* Appends the knobs in which two layouts differ: "difference: kv gather / ring". */
+/* Appends the knobs in which two layouts differ: "they differ in kv (gather, ring)". */
 static void append_knobs(RhExplanation *e, const RhLayout *a, const RhLayout *b)
 {
     g_autoptr(GString) line = g_string_new(NULL);
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
         g_autofree char *own = rh_knob_cell(knob, a), *other = rh_knob_cell(knob, b);
         if (strcmp(own, other) != 0)
-            g_string_append_printf(line, "%s %s %s / %s", line->len ? "," : "differ in:", knob->key,
-                                   own, other);
+            g_string_append_printf(line, "%s %s (%s, %s)", line->len ? "," : "they differ in",
+                                   knob->key, own, other);
     }
     if (line->len == 0)
         return;
@@ -158,8 +162,8 @@ static void append_rank(RhExplanation *e)
 {
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
     g_autofree char *b = g_strdup_printf("#%" G_GINT64_FORMAT, e->a->versus);
-    rh_explain_versus(e, a, e->r, b, e->other);
-    append_undecided(e, e->r, e->other);
+    g_autofree char *verdict = decided(e->r, e->other);
+    rh_explain_versus(e, a, e->r, b, e->other, verdict);
     append_knobs(e, &e->r->layout, &e->other->layout);
     rh_explain_layout(e, a, &e->r->layout, "");
     rh_explain_layout(e, b, &e->other->layout, "");
@@ -203,8 +207,9 @@ static void append_why_not(RhExplanation *e)
                                title, r->memory.stage, r->memory.peak_bytes / RH_GIB_BYTES,
                                (r->memory.peak_bytes - r->memory_capacity_bytes) / RH_GIB_BYTES);
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
-    rh_explain_versus(e, a, e->r, r->fits ? "that layout" : "that layout (if it fitted)", r);
-    append_undecided(e, e->r, r);
+    g_autofree char *verdict = decided(e->r, r);
+    rh_explain_versus(e, a, e->r, r->fits ? "that layout" : "that layout (if it fitted)", r,
+                      verdict);
     append_knobs(e, &e->r->layout, &e->layout);
     rh_explain_layout(e, "that layout", &e->layout, "");
     g_string_append_printf(e->out, "  its lower bounds: closed form %.4g s, longest path %.4g s\n",

@@ -28,7 +28,7 @@ static void append_as_long(RhExplanation *e, const char *name_a, const RhRehears
 }
 
 void rh_explain_versus(RhExplanation *e, const char *name_a, const RhRehearsal *a,
-                       const char *name_b, const RhRehearsal *b)
+                       const char *name_b, const RhRehearsal *b, const char *verdict)
 {
     double less_s = b->step_time_s - a->step_time_s;
     g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
@@ -40,11 +40,13 @@ void rh_explain_versus(RhExplanation *e, const char *name_a, const RhRehearsal *
     else
         g_string_append_printf(e->out, "%s is %s (%.1f %%) slower than %s\n", name_a, size,
                                -100 * less_s / b->step_time_s, name_b);
+    if (verdict)
+        g_string_append_printf(e->out, "  %s\n", verdict);
     rh_report_versus(e->out, name_a, a, name_b, b);
     bool resized = a->memory_capacity_bytes != b->memory_capacity_bytes;
     g_autofree char *of =
         resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / RH_GIB_BYTES) : NULL;
-    g_string_append_printf(e->out, "  memory of a GPU: %.1f%s and %.1f of %.1f GiB\n",
+    g_string_append_printf(e->out, "  peak memory of a GPU: %.1f%s and %.1f of %.1f GiB\n",
                            a->memory.peak_bytes / RH_GIB_BYTES, of ? of : "",
                            b->memory.peak_bytes / RH_GIB_BYTES,
                            b->memory_capacity_bytes / RH_GIB_BYTES);

@@ -34,9 +34,9 @@ typedef struct {
 
 /* --- explain.c --- */
 
-/* Appends "#1 against X: 3.4 s (5.1 %) faster" and the table of terms. */
+/* Appends "#1 is 3.4 s faster than X, which takes 5.1 % more", the verdict (NULL: none) and the table of terms. */
 void rh_explain_versus(RhExplanation *e, const char *name_a, const RhRehearsal *a,
-                       const char *name_b, const RhRehearsal *b);
+                       const char *name_b, const RhRehearsal *b, const char *verdict);
 /* Appends "  #1: tp2 pp1 ...", wrapped. */
 void rh_explain_layout(RhExplanation *e, const char *name, const RhLayout *layout,
                        const char *more);

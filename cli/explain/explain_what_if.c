@@ -216,7 +216,7 @@ void rh_explain_append_what_if(RhExplanation *e)
                    before = {.r = e->r, .gpus = e->in->c.job.gpus};
     append_instead(e);
     rh_explain_append_sizes(e->out, name, &changed, &before);
-    rh_explain_versus(e, name, e->what_if.other, "before", e->r);
+    rh_explain_versus(e, name, e->what_if.other, "before", e->r, NULL);
     rh_explain_append_money(e->out, name, &changed, &before);
     rh_explain_layout(e, "changed", &e->what_if.layout,
                       e->what_if.other->fits ? "" : "; does not fit in memory");

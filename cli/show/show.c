@@ -57,8 +57,8 @@ static bool list_platforms(GError **error)
         g_autoptr(GString) tiers = g_string_new(NULL);
         for (int t = 0; t < p->tiers_count; t++)
             g_string_append_printf(tiers, "%s%s", t ? ", " : "", p->tiers[t].name);
-        g_string_append_printf(out, "%-13snodes of %d %s; %s\n%13s", *name, p->gpus_per_node,
-                               p->device->name, tiers->str, "");
+        g_string_append_printf(out, "%-13s%d x %s per node; network: %s\n%13s", *name,
+                               p->gpus_per_node, p->device->name, tiers->str, "");
         rh_text_wrap(out, p->description, 13, 79);
     }
     g_string_append(out, "\nNAME:NODES sets the nodes; a file works too, or one line:\n"
@@ -144,7 +144,8 @@ static bool devices(const RhArguments *a, const char *name, GError **error)
 static char *strategies_text(void)
 {
     g_autoptr(GString) out =
-        g_string_new("A strategy says how a job is cut over the GPUs; the cuts compose.\n\n");
+        g_string_new("A strategy (layout) says how a job is divided over the GPUs. Its keys are\n"
+                     "separated by commas: tp8,pp16,mb1\n\n");
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
         g_string_append_printf(out, "  %-22s ", knob->example);
         rh_text_wrap(out, knob->about, 25, 79);
@@ -184,46 +185,55 @@ static bool strategies(const RhArguments *a, const char *name, GError **error)
 
 /* --- stacks --- */
 
-static void append_fact(GString *out, const char *name, const RhFact *fact, RhQuantity kind)
+/* Appends a fact; with its source where that is wanted. */
+static void append_fact(GString *out, const char *name, const RhFact *fact, RhQuantity kind,
+                        bool sources)
 {
-    g_autofree char *value = rh_text_fact(fact, kind);
-    g_string_append_printf(out, "  %-20s %s\n      ", name, value);
+    g_autofree char *value = rh_quantity_format(fact->value, kind, 3);
+    g_string_append_printf(out, "  %-34s %10s  %s\n", name, value, rh_tag_name(fact->tag));
+    if (!sources)
+        return;
+    g_string_append(out, "      ");
     rh_text_wrap(out, fact->source, 6, 79);
 }
 
 /* Appends the framework that runs a stack, its version, and what it refuses. */
-static void append_framework(GString *out, const RhStack *s)
+static void append_framework(GString *out, const RhStack *s, bool sources)
 {
     const RhFrameworkRules *rules = rh_framework_rules(s->framework, NULL);
     if (!rules)
         return;
-    g_autofree char *head = g_strdup_printf("run by %s: %s", rules->title, rules->project);
+    g_autofree char *head = g_strdup_printf("framework: %s (%s)", rules->title, rules->project);
     rh_text_wrap(out, head, 2, 79);
-    g_string_append(out, "which refuses\n");
+    g_string_append(out, "layouts that it does not run, and plans leave out:\n");
     for (int32_t i = 0; i < rules->rules_count; i++) {
         const RhFrameworkRule *rule = &rules->rules[i];
         g_auto(GStrv) terms = g_strsplit(rule->when, ",", -1);
         g_autofree char *when = g_strjoinv(", ", terms);
-        g_autofree char *line = g_strdup_printf("%s: it %s (%s)", when, rule->why, rule->where);
+        g_autofree char *line =
+            sources ? g_strdup_printf("%s: it %s (%s)", when, rule->why, rule->where)
+                    : g_strdup_printf("%s: it %s", when, rule->why);
         g_string_append(out, "  ");
         rh_text_wrap(out, line, 4, 79);
     }
 }
 
 /* Appends the facts of the kernel forms that the stack uses. */
-static void append_passes(GString *out, const RhStack *s)
+static void append_passes(GString *out, const RhStack *s, bool sources)
 {
     const RhPasses *t = &s->passes;
-    append_fact(out, "norm, bytes/element", s->fused_norms ? &t->norm_bytes : &t->eager_norm_bytes,
-                RH_QUANTITY_COUNT);
-    append_fact(out, "norms backward, x", &t->backward_excess, RH_QUANTITY_COUNT);
+    append_fact(out, "norm, bytes moved per element",
+                s->fused_norms ? &t->norm_bytes : &t->eager_norm_bytes, RH_QUANTITY_COUNT, sources);
+    append_fact(out, "norm backward, bytes over forward", &t->backward_excess, RH_QUANTITY_COUNT,
+                sources);
     if (s->flash_attention)
         return;
     if (!s->fused_softmax)
-        append_fact(out, "softmax, bytes", &t->eager_softmax_bytes, RH_QUANTITY_COUNT);
-    append_fact(out, "softmax backward",
+        append_fact(out, "softmax, bytes moved per element", &t->eager_softmax_bytes,
+                    RH_QUANTITY_COUNT, sources);
+    append_fact(out, "backward of softmax, bytes/element",
                 s->fused_softmax ? &t->softmax_backward_bytes : &t->eager_softmax_backward_bytes,
-                RH_QUANTITY_COUNT);
+                RH_QUANTITY_COUNT, sources);
 }
 
 static bool show_stack(const RhArguments *a, const char *name, GError **error)
@@ -237,22 +247,30 @@ static bool show_stack(const RhArguments *a, const char *name, GError **error)
         print_json(a, RH_SHOW_STACKS, items);
         return true;
     }
+    bool sources = a->verbosity > 0;
     g_autoptr(GString) out = g_string_new(NULL);
     g_string_printf(out, "%s: ", s->name);
     rh_text_wrap(out, s->about, (int)out->len, 79);
     if (s->attention_frac.value > 0)
-        append_fact(out, "fused attention", &s->attention_frac, RH_QUANTITY_FRAC);
-    append_fact(out, "gap after a kernel", &s->kernel_gap_s, RH_QUANTITY_S);
-    append_fact(out, "NVLink in training", &s->nvlink_training_frac, RH_QUANTITY_FRAC);
-    append_fact(out, "NIC in training", &s->nic_training_frac, RH_QUANTITY_FRAC);
-    append_fact(out, "slow nodes", &s->straggler_frac, RH_QUANTITY_FRAC);
-    append_fact(out, "Adam, bytes/param", &s->optimizer_bytes, RH_QUANTITY_COUNT);
-    append_passes(out, s);
-    append_fact(out, "bucket, params", &s->bucket_params, RH_QUANTITY_COUNT);
+        append_fact(out, "fused attention, of the device's rate", &s->attention_frac,
+                    RH_QUANTITY_FRAC, sources);
+    append_fact(out, "launch gap after a kernel", &s->kernel_gap_s, RH_QUANTITY_S, sources);
+    append_fact(out, "NVLink in training, of its rate", &s->nvlink_training_frac, RH_QUANTITY_FRAC,
+                sources);
+    append_fact(out, "NIC in training, of its rate", &s->nic_training_frac, RH_QUANTITY_FRAC,
+                sources);
+    append_fact(out, "slow nodes, step per doubling", &s->straggler_frac, RH_QUANTITY_FRAC,
+                sources);
+    append_fact(out, "Adam, bytes moved per parameter", &s->optimizer_bytes, RH_QUANTITY_COUNT,
+                sources);
+    append_passes(out, s, sources);
+    append_fact(out, "gradient bucket, parameters", &s->bucket_params, RH_QUANTITY_COUNT, sources);
     if (s->buckets.value > 0)
-        append_fact(out, "buckets held", &s->buckets, RH_QUANTITY_COUNT);
-    append_fact(out, "memory reserve", &s->reserve_bytes, RH_QUANTITY_BYTES);
-    append_framework(out, s);
+        append_fact(out, "gradient buckets held at once", &s->buckets, RH_QUANTITY_COUNT, sources);
+    append_fact(out, "memory of CUDA and NCCL", &s->reserve_bytes, RH_QUANTITY_BYTES, sources);
+    if (!sources)
+        g_string_append(out, "  -v: where each is from\n");
+    append_framework(out, s, sources);
     fputs(out->str, stdout);
     return true;
 }
@@ -306,7 +324,7 @@ static bool show_recipe(const RhArguments *a, const char *name, GError **error)
     }
     g_autoptr(GString) out = g_string_new(NULL);
     g_string_printf(out,
-                    "%s: %s\n  linear layers multiply in %s, all else is %s; of each element\n",
+                    "%s: %s\n  linear layers multiply in %s, all else is %s; bytes per element:\n",
                     r->name, r->title, rh_dtype_name(r->linear), rh_dtype_name(r->dtype));
     append_bytes(out, "operand of a linear layer", r->operand_bytes);
     append_bytes(out, "kept of its input for the backward pass", r->kept_bytes);

@@ -17,7 +17,7 @@ static bool list_workloads(GError **error)
         g_autoptr(RhModel) m = rh_model_load(*name, error);
         if (!m)
             return false;
-        g_autofree char *params = rh_text_large((double)rh_model_params(m));
+        g_autofree char *params = rh_text_params((double)rh_model_params(m));
         g_autofree char *positions =
             rh_model_sees_pictures(m) ? g_strdup("-") : rh_text_count(m->positions);
         rh_table_rowf(table, "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%s", *name, m->family, params,
@@ -184,7 +184,7 @@ static void append_encoder(GString *out, const RhModel *m, int64_t sequence)
 static void show_pictures(const RhModel *m)
 {
     double training = rh_model_flops_per_token(m, 1);
-    g_autofree char *large = rh_text_large((double)rh_model_params(m));
+    g_autofree char *large = rh_text_params((double)rh_model_params(m));
     g_autofree char *params = rh_text_count(rh_model_params(m));
     g_autofree char *flops = rh_text_large(training),
                     *forward = rh_text_large(rh_model_forward_flops_per_token(m, 1) / 2);
@@ -212,7 +212,7 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
     }
     int64_t sequence = a->sequence ? a->sequence : MIN(m->positions, 8192);
     const RhLayerKind *k = rh_model_attention_kind(m), *ffn = rh_model_ffn_kind(m);
-    g_autofree char *large = rh_text_large((double)rh_model_params(m));
+    g_autofree char *large = rh_text_params((double)rh_model_params(m));
     g_autofree char *params = rh_text_count(rh_model_params(m));
     g_autofree char *flops = rh_text_large(rh_model_flops_per_token(m, sequence));
     g_autofree char *vocab = rh_text_count(m->vocab);
@@ -224,18 +224,19 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
                            "heads",
                            m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads);
     if (ffn->ffn_width > 0)
-        g_string_append_printf(out, ", ffn %" G_GINT64_FORMAT "%s", ffn->ffn_width,
+        g_string_append_printf(out, ", FFN %" G_GINT64_FORMAT "%s", ffn->ffn_width,
                                ffn->ffn_gated ? " gated" : "");
     g_string_append_c(out, '\n');
     append_encoder(out, m, sequence);
     append_experts(out, m);
     g_string_append_printf(out, "vocabulary %s, embeddings %s\n", vocab,
                            m->tied_embeddings ? "tied" : "not tied");
-    g_string_append_printf(out,
-                           "%sFLOP a token, forward and backward, at %s tokens (no recomputation,\n"
-                           "causal attention counted once)\n\n"
-                           "forward of one sample of %s tokens on one GPU, bf16\n",
-                           flops, tokens, tokens);
+    g_string_append_printf(
+        out,
+        "%sFLOP per token, forward and backward, in samples of %s tokens (no\n"
+        "recomputation; causal attention counted once)\n\n"
+        "forward of one sample of %s tokens on one GPU, bf16; GEMMs: m x n x k\n",
+        flops, tokens, tokens);
     append_operators(out, m, sequence);
     fputs(out->str, stdout);
     return true;

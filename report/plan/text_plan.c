@@ -161,13 +161,6 @@ static void append_lost(GString *out, const RhPlan *plan)
                                plan->unperformed_count);
 }
 
-double rh_report_margin_bytes(const RhPlan *plan)
-{
-    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    double bytes = best->memory_capacity_bytes - plan->ranked_bytes;
-    return bytes >= 0.05 * RH_GIB_BYTES ? bytes : 0;
-}
-
 static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options,
                           const RhReportStyle *style)
 {

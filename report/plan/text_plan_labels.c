@@ -23,3 +23,10 @@ void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most)
             out, faster ? "perhaps faster, but too large" : "closest to fitting", line);
     }
 }
+
+double rh_report_margin_bytes(const RhPlan *plan)
+{
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    double bytes = best->memory_capacity_bytes - plan->ranked_bytes;
+    return bytes >= 0.05 * RH_GIB_BYTES ? bytes : 0;
+}

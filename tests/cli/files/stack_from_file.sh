@@ -10,7 +10,7 @@ try() {
 write mine '{"name": "mine", "derives": "megatron", "about": "our trainer: a longer gap after each kernel",
   "kernel_gap": {"value": "40us", "tag": "measured", "source": "a trace of our job", "date": "2026-11"},
   "zero_unstaged": {"value": [], "source": "our ZeRO-2 runs with pipeline stages"}}'
-rehearse show stacks mine.json | sed -n '1,/a trace/p; /run by/p'
+rehearse show stacks mine.json -v | sed -n '1,/a trace/p; /^framework/p'
 gap() {
     rehearse simulate "${job[@]}" -s dp8,mb1 --stack "$1" --json -q >run.json
     sed -n 's/.*"stack": "\(.*\)".*/stack \1/p' run.json
