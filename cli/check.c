@@ -324,7 +324,7 @@ static int run(const RhArguments *a, GError **error)
 static const RhOption own[] = {
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
-    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
+    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "color of the text",
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
     {0}};
 static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};

@@ -194,32 +194,37 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
-              "layout like tp8,pp4,mb1,recompute=full, a file holding one, or plan.json#RANK",
+              "layout: like tp8,pp4,mb1,recompute=full, a file that holds one, or "
+              "plan.json#RANK",
               .required = true, .unless = "program", .layout_keys = true),
     RH_OPTION(program, "program", 0, RH_OPTION_TEXT, "FILE",
-              "rehearse this program: .program.json, .goal, or a Chakra trace's PREFIX.0.et"),
-    RH_OPTION(steps, "steps", 0, RH_OPTION_INTEGER, "N", "steps, back to back", .otherwise = "1",
-              .low = 1, .high = 1000),
+              "simulate this task graph instead of a training step: .program.json, .goal, or "
+              "PREFIX.0.et of a Chakra trace"),
+    RH_OPTION(steps, "steps", 0, RH_OPTION_INTEGER, "N",
+              "number of optimizer steps, one after the other", .otherwise = "1", .low = 1,
+              .high = 1000),
     RH_OPTION(unfolded, "unfolded", 0, RH_OPTION_FLAG, NULL,
-              "perform every rank, not one for each kind (slow, to about 1,000 GPUs)"),
+              "simulate every rank, not one of each kind (slow; up to about 1,000 GPUs)"),
     RH_OPTION(jitter_frac, "jitter", 0, RH_OPTION_QUANTITY, "5%",
-              "standard deviation of kernel times", .quantity = RH_QUANTITY_FRAC),
+              "standard deviation of kernel times (none)", .quantity = RH_QUANTITY_FRAC),
     RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
-              "another job, or a service, on the same fabric: what they cost each other",
+              "another job or service that shares the network: what the sharing costs each",
               .unless = "program"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
-              "with --beside: nodes of this job, like 0-3,8 (the first ones)", .unless = "program"),
+              "with --beside: the nodes of this job, like 0-3,8 (the first ones)",
+              .unless = "program"),
     RH_OPTION(scenarios, "scenario", 0, RH_OPTION_LIST, "WHAT|FILE",
-              "what goes wrong, as straggler:node3.gpu5=0.9 or link:NAME=0.5; or a file with one a "
-              "line, also of --set's KEY=VALUE"),
+              "a fault: straggler:node3.gpu5=0.9 (speed of a GPU) or link:NAME=0.5 (bandwidth "
+              "of a link); or a file with one per line, also KEY=VALUE of --set"),
     RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "memory<=X",
-              "the answer is no (exit 1) above this much of a GPU's memory, as 90% or 70GiB",
+              "exit with status 1 if the layout needs more of a GPU's memory than this, as "
+              "90% or 70GiB",
               .unless = "program"),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
-              "the answer is no (exit 1) where it is likelier to run out of memory",
+              "exit with status 1 if the layout is likelier than this to run out of memory",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%", .unless = "program"),
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
-              "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),
+              "write the timeline as a gzipped Chrome trace, for Perfetto", .neutral = true),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
                                          rh_options_shared, rh_options_help, NULL};

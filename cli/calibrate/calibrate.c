@@ -253,30 +253,34 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE",
-              "fit these: raw samples of kernels, logs of links, or tables of exchanges between "
-              "experts (also more files), a ping-pong, or a table of published steps or serving "
-              "runs"),
+              "fit these measurements: raw samples of kernels, logs of nccl-tests, tables of "
+              "all-to-all exchanges (also more files), a ping-pong, or a table of published "
+              "training steps or serving runs"),
     RH_OPTION(tables, "tables", 0, RH_OPTION_LIST, "FILE",
-              "fit these: published tables of a serving engine's kernels (also more files)"),
+              "fit these published tables of a serving engine's kernels (also more files)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
-              "measure first: gemm,copy,attention... (alone: all), or pingpong", .implied = "all"),
+              "measure first, on this machine: gemm,copy,attention... (without WHAT: all), or "
+              "pingpong",
+              .implied = "all"),
     RH_OPTION(device, "device", 'd', RH_OPTION_TEXT, "FILE|NAME",
-              "the GPU measured, a file or a name like h200-sxm (told from the samples)"),
+              "the GPU that was measured: a file, or a name like h200-sxm (recognised from "
+              "the samples)"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "where a ping-pong or collectives were or will be measured"),
+              "platform on which a ping-pong or collectives were, or will be, measured"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",
-              "the stack whose constants a table of steps is to tell (megatron)",
+              "stack whose constants are fitted to a table of steps (megatron)",
               .names = rh_stack_names),
     RH_OPTION(server, "server", 0, RH_OPTION_TEXT, "NAME",
-              "the server whose constants a table of serving runs is to tell (that of its rows)",
+              "server whose constants are fitted to a table of serving runs (that of its "
+              "rows)",
               .names = rh_server_names),
     RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
-              "of a table of serving runs or exchanges, rows whose source, model or note holds "
-              "this"),
+              "use only rows of a table of serving runs or exchanges whose source, model or "
+              "note contains TEXT"),
     RH_OPTION(holdout_frac, "holdout", 0, RH_OPTION_QUANTITY, "20%",
-              "shapes and sizes to keep out of the fit and judge it by",
+              "share of shapes and sizes to keep out of the fit, to judge it",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "20%"),
-    RH_OPTION(budget, "budget", 0, RH_OPTION_TEXT, "5m", "time for --run on a GPU"),
+    RH_OPTION(budget, "budget", 0, RH_OPTION_TEXT, "5m", "longest time of --run on a GPU"),
     {0}};
 static const RhOption *const tables[] = {own, rh_options_shared, rh_options_help, NULL};
 

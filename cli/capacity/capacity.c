@@ -45,38 +45,44 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T",
-              "how many tokens to train on; without: as many as date and budget allow",
+              "tokens to train on; without it, as many as deadline and budget allow",
               .quantity = RH_QUANTITY_TOKENS, .positive = true, .high = TOKENS_MAX,
               .required = true, .unless = "requests|lengths", .or_else = "by|budget"),
     RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d",
-              "the run may take so long; a service is paid for so long", .also = "deadline",
-              .quantity = RH_QUANTITY_S, .positive = true),
-    RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "it may cost so much",
-              .quantity = RH_QUANTITY_USD, .positive = true),
-    RH_OPTION(
-        sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
-        "sizes, in steps of halves: a range, numbers, or both by commas (else as many nodes as "
-        "the date takes; of a service as few as serve, of NAME without :NODES as many nodes as "
-        "it takes)",
-        .usual = true),
+              "deadline: longest time of the run; for a service, the time that is paid for",
+              .also = "deadline", .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$",
+              "highest cost of the run, or of the service until --by", .quantity = RH_QUANTITY_USD,
+              .positive = true),
+    RH_OPTION(sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
+              "numbers of GPUs to compare: a range (in steps of a half: 256, 384, 512, ...), "
+              "numbers, or both, separated by commas (as many nodes as the deadline needs; "
+              "for a service the fewest that serve it, on any number of nodes where NAME has "
+              "no :NODES)",
+              .usual = true),
     RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
-              "samples of a step: a range to choose from, or a number; rows of their own by commas "
-              "(4 to 16 M tokens, or 256 to 32,768 pictures)"),
+              "samples (sequences) per step: a number, a range to choose from, or several "
+              "with commas, each with rows of its own (4 to 16 M tokens, or 256 to 32,768 "
+              "pictures)"),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", RH_SEQUENCE_ABOUT, .usual = true,
               .low = 1, .binary = true, .high = 1 << 28),
     RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "[NAME=]USD[@MONTH]",
-              "a GPU-hour of the platform NAME, or of all, as dgx-h100=2.50USD@2026-11"),
+              "price of a GPU-hour on platform NAME, or on all, as dgx-h100=2.50USD@2026-11 "
+              "(MONTH: when it was valid)"),
     RH_OPTION(usd_per_kwh, "price-kwh", 0, RH_OPTION_QUANTITY, "0.08USD",
-              "a kWh of electricity, where it is paid beside GPU-hours, or in place of them",
+              "price of a kWh of electricity, added to the price of GPU-hours, or alone",
               .quantity = RH_QUANTITY_USD, .positive = true),
     RH_OPTION(pue, "pue", 0, RH_OPTION_QUANTITY, "1.2",
-              "what the building draws over what its machines do, of every platform",
+              "power usage effectiveness of the building, for every platform (that of the "
+              "platform's file, or not counted)",
               .quantity = RH_QUANTITY_COUNT, .positive = true),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
-              "how much better an unsimulated layout might be", .quantity = RH_QUANTITY_FRAC,
-              .otherwise = "1%"),
+              "search until no layout that was not simulated can be faster than the chosen "
+              "one by more than this",
+              .quantity = RH_QUANTITY_FRAC, .otherwise = "1%"),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
-              "how likely a layout may be to run out of memory, by curves of measured runs",
+              "highest chance of running out of memory that a layout may have, by curves "
+              "fitted to measured runs",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
     {0}};
 static const RhOption *const tables[] = {

@@ -338,27 +338,29 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(term, "term", 0, RH_OPTION_TEXT, "TERM",
-              "details of one term: its collectives or kernels, algorithm, constants; memory: "
-              "by stage, and what would lower it"),
+              "details of one part of the step: its collectives or kernels, algorithm, "
+              "constants; memory: by pipeline stage, and what would lower it"),
     RH_OPTION(versus, "vs", 0, RH_OPTION_INTEGER, "RANK",
-              "compare with another plan of the same file", .low = 1, .high = 1 << 20),
+              "compare with another row of the same plan", .low = 1, .high = 1 << 20),
     RH_OPTION(why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
               "why this layout is not the best: invalid, not run by the framework, too large, or "
               "slower",
               .layout_keys = true),
     RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
-              "change a layout key or an input, as nic.bandwidth=200Gb/s", .layout_keys = true),
+              "change a key of the layout or an input, as nic.bandwidth=200Gb/s",
+              .layout_keys = true),
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "also write the answer, as .json or .html", .neutral = true),
     RH_OPTION(replanned, "replan", 0, RH_OPTION_FLAG, NULL,
               "with --what-if: search the layouts again, and show the one that wins"),
     RH_OPTION(sensitivity, "sensitivity", 0, RH_OPTION_FLAG, NULL,
-              "effect of 10 % more or less of each constant on the step and on the best plan, "
-              "and the values at which another plan becomes the best"),
-    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "print one JSON document", .neutral = true),
-    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "say more", .neutral = true),
+              "how the step and the best layout change if each constant is 10 % larger or "
+              "smaller, and from which value on another layout is the best"),
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
+              .neutral = true),
+    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "more detail", .neutral = true),
     RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no hints", .neutral = true),
-    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
+    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "color of the text",
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
     {0}};
 static const RhOption *const tables[] = {own, rh_options_help, NULL};

@@ -201,20 +201,19 @@ bool rh_launch_files_print(const RhArguments *a, const RhInputs *in, const RhLau
 }
 
 const RhOption rh_options_launch[] = {
-    RH_OPTION(
-        emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
-        "print what starts the layout, planned on FRAMEWORK's own stack; NAME+slurm: a script for "
-        "sbatch; slurm: one of the stack's own framework",
-        .choices = RH_FRAMEWORK_CHOICES),
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
+              "print the command that starts the layout in FRAMEWORK, planned for that "
+              "framework; NAME+slurm: a script for sbatch; slurm: a script of the framework "
+              "of --stack",
+              .choices = RH_FRAMEWORK_CHOICES),
     RH_OPTION(save, "save", 0, RH_OPTION_TEXT, "FOLDER",
-              "with --emit: the script writes checkpoints there"),
+              "with --emit: the script writes checkpoints to FOLDER"),
     RH_OPTION(save_steps, "save-interval", 0, RH_OPTION_INTEGER, "N",
-              "with --save: a checkpoint after so many steps each", .otherwise = "1000", .low = 1,
+              "with --save: steps between checkpoints", .otherwise = "1000", .low = 1,
               .high = 1000000000),
     RH_OPTION(load, "load", 0, RH_OPTION_TEXT, "FOLDER",
-              "with --emit: the script begins from the checkpoint there"),
-    RH_OPTION(
-        preflight, "preflight", 0, RH_OPTION_FLAG, NULL,
-        "with --emit: the script first measures an all-reduce, and stops where it is far below "
-        "the plan's"),
+              "with --emit: the script starts from the checkpoint in FOLDER"),
+    RH_OPTION(preflight, "preflight", 0, RH_OPTION_FLAG, NULL,
+              "with --emit: the script first times an all-reduce, and stops if it is far "
+              "slower than the plan assumes"),
     {0}};

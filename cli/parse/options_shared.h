@@ -3,7 +3,7 @@
 #include "cli/parse/options.h"
 
 /* The help of --seq, which inputs.c repeats where the option is missing. */
-#define RH_SEQUENCE_ABOUT "tokens of one sample, 8k being 8192; a picture is one"
+#define RH_SEQUENCE_ABOUT "tokens of one sample, 8k being 8192 (of a picture: 1)"
 
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
 extern const RhOption rh_options_help[];       /* -h and --help: of every command, the last */

@@ -324,29 +324,36 @@ static int run(const RhArguments *a, GError **error)
 }
 
 static const RhOption own[] = {
-    RH_OPTION(objective, "objective", 0, RH_OPTION_CHOICE, "WHAT", "what the best has least of",
-              .choices = "time|cost|memory|energy", .otherwise = "time"),
+    RH_OPTION(objective, "objective", 0, RH_OPTION_CHOICE, "WHAT",
+              "what the best layout has least of", .choices = "time|cost|memory|energy",
+              .otherwise = "time"),
     RH_OPTION(fixes, "fix", 0, RH_OPTION_LIST, "KEY=VALUE",
-              "only layouts with this, as tp=8 or recompute=full", .layout_keys = true),
+              "search only layouts with this value, as tp=8 or recompute=full",
+              .layout_keys = true),
     RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "KEY<=VALUE",
-              "only layouts within this, as \"tp<=8\", \"memory<=90%\" or \"memory<=70GiB\"",
+              "search only layouts within this limit, as \"tp<=8\", \"memory<=90%\" or "
+              "\"memory<=70GiB\"",
               .layout_keys = true),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
-              "how likely a layout may be to run out of memory, by curves of measured runs",
+              "highest chance of running out of memory that a ranked layout may have, by "
+              "curves fitted to measured runs",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
-    RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
-              .high = 100),
+    RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "number of layouts to list", .otherwise = "5",
+              .low = 1, .high = 100),
     RH_OPTION(variants, "variants", 0, RH_OPTION_FLAG, NULL,
-              "a row for every rank order and vpp too, not for the best of a kind alone"),
+              "list layouts that differ only in rank order, vpp or partition as rows of their "
+              "own, not the best of them alone"),
     RH_OPTION(quick, "quick", 0, RH_OPTION_FLAG, NULL,
-              "choose by lower bounds, rehearse the first few alone"),
+              "rank by lower bounds of the step time, and simulate only the first few layouts"),
     RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
-              "another job, or a service, on the same fabric: what it costs, where it does not"),
+              "another job or service that shares the network: what the sharing costs each, "
+              "and which nodes avoid it"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
-              "with --beside: nodes of this job, like 0-3,8 (the first free ones)"),
+              "with --beside: the nodes of this job, like 0-3,8 (the first free ones)"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
-              "how much better an unsimulated layout might be", .quantity = RH_QUANTITY_FRAC,
-              .otherwise = "1%"),
+              "search until no layout that was not simulated can be faster than the first row "
+              "by more than this",
+              .quantity = RH_QUANTITY_FRAC, .otherwise = "1%"),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
                                          rh_options_shared, rh_options_help, NULL};

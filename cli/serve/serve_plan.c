@@ -125,16 +125,17 @@ static int run(const RhArguments *a, GError **error)
 }
 
 static const RhOption own[] = {
-    RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
-              .low = 1, .high = 1 << 22),
+    RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N",
+              "number of GPUs to use (all of the platform)", .low = 1, .high = 1 << 22),
     RH_OPTION(find_rate, "find-rate", 0, RH_OPTION_FLAG, NULL,
-              "the highest rate that keeps the levels", .unless = "rate"),
+              "find the highest request rate at which the service levels hold", .unless = "rate"),
     RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "USD[@MONTH]",
-              "a GPU-hour of the platform, as 2.50USD@2026-11: what tokens cost is then told"),
-    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "SERVER", "print the commands that start the best",
-              .choices = "vllm|sglang|trtllm"),
-    RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
-              .high = 100),
+              "price of a GPU-hour, as 2.50USD@2026-11 (MONTH: when it was valid), to print "
+              "the cost per million tokens"),
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "SERVER",
+              "print the commands that start the best deployment", .choices = "vllm|sglang|trtllm"),
+    RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "number of deployments to list",
+              .otherwise = "5", .low = 1, .high = 100),
     {0}};
 static const RhOption *const tables[] = {
     rh_options_served, rh_options_deployment, own, rh_options_requests,

@@ -12,12 +12,15 @@
 
 const RhOption rh_options_deployment[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
-              "what of a deployment is given, like server=sglang,tp4 (server=vllm)"),
+              "fixed keys of the deployment, like server=sglang,tp4; the others are searched "
+              "(server=vllm)"),
     RH_OPTION(mode, "mode", 0, RH_OPTION_CHOICE, "MODE",
-              "prompts and tokens on the same servers, or on two pools",
+              "prefill and decode on the same servers (colocated), on two pools of servers "
+              "(disagg), or the better of both",
               .choices = "colocated|disagg|both", .otherwise = "colocated"),
     RH_OPTION(error_bar, "error-bar", 0, RH_OPTION_CHOICE, "WHAT",
-              "levels (of training, date and budget) are kept at its upper end, or whatever it is",
+              "keep: service levels (for training: deadline and budget) must hold even if "
+              "times are longer by the model error; none: as predicted",
               .choices = "keep|none", .otherwise = "keep"),
     {0}};
 

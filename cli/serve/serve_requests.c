@@ -23,42 +23,47 @@
 
 const RhOption rh_options_requests[] = {
     RH_OPTION(requests, "requests", 0, RH_OPTION_TEXT, "FILE",
-              "a trace (or --lengths draws one): Azure, Mooncake, BurstGPT and others, or "
+              "a trace of requests: Azure, Mooncake, BurstGPT and others, or columns "
               "arrival_s,input_tokens,output_tokens; CSV or JSON lines, also gzipped",
               .required = true, .unless = "lengths|tokens"),
     RH_OPTION(lengths, "lengths", 0, RH_OPTION_TEXT, "in=A,out=B",
-              "draw requests instead: tokens of prompt and answer (none of models that make no "
-              "tokens: in=128, of pictures in=1); spread=0.8 draws each from 0.8 "
-              "of that to all of it; turns=4 makes talks of them, whose prompts grow",
+              "draw requests of A input and B output tokens instead of a trace (no out= for "
+              "models without output tokens: in=128, for images in=1); spread=0.8: lengths "
+              "from 80 to 100 % of these; turns=4: conversations, whose prompts grow",
               .unless = "requests"),
     RH_OPTION(rate, "rate", 0, RH_OPTION_TEXT, "5/s",
-              "requests per second, minute (90/min) or hour; a trace's own times are stretched to "
-              "it",
+              "request rate per second, minute (90/min) or hour; the times of a trace are "
+              "stretched to it",
               .unless = "concurrency"),
-    RH_OPTION(
-        concurrency, "concurrency", 0, RH_OPTION_INTEGER, "C",
-        "a closed loop: so many clients, each sends its next request when the last has ended; a "
-        "client goes through a session to its end",
-        .low = 1, .high = AT_ONCE_MAX),
+    RH_OPTION(concurrency, "concurrency", 0, RH_OPTION_INTEGER, "C",
+              "number of clients, each of which sends its next request when its last one is "
+              "answered (closed loop), instead of a rate; a client goes through a session to "
+              "its end",
+              .low = 1, .high = AT_ONCE_MAX),
     RH_OPTION(turnaround_s, "turnaround", 0, RH_OPTION_QUANTITY, "1ms",
-              "between an answer and the client's next request, with --concurrency and in sessions",
+              "time between an answer and the client's next request, with --concurrency and "
+              "in sessions",
               .otherwise = "1ms", .quantity = RH_QUANTITY_S),
     RH_OPTION(arrivals, "arrivals", 0, RH_OPTION_TEXT, "KIND",
-              "poisson, even, burst (all at once), gamma:K (burstier than Poisson with K below 1), "
-              "ramp:20/s (from --rate to this); also in place of a trace's own times",
+              "how requests arrive: poisson, even, burst (all at once), gamma:K (burstier "
+              "than Poisson for K below 1), ramp:20/s (from --rate to this rate) (poisson; a "
+              "trace's own times)",
               .unless = "concurrency"),
-    RH_OPTION(
-        count, "count", 0, RH_OPTION_INTEGER, "N",
-        "requests (drawn: two minutes of --rate, 1,000 at least, 40,000 where a rate is looked for; all of a trace)",
-        .low = 1, .high = RH_REQUESTS_MAX),
+    RH_OPTION(count, "count", 0, RH_OPTION_INTEGER, "N",
+              "number of requests (all of a trace; else two minutes of --rate and at least "
+              "1,000, or 40,000 with --find-rate)",
+              .low = 1, .high = RH_REQUESTS_MAX),
     RH_OPTION(skip_bad, "skip-bad", 0, RH_OPTION_FLAG, NULL,
-              "leave malformed lines of the trace out, and count them"),
+              "skip malformed lines of the trace, and say how many"),
     RH_OPTION(ttft, "ttft", 0, RH_OPTION_TEXT, "p99<5s",
-              "service level of the time to the first token; several with commas: p50<1s,mean<2s"),
+              "service level of TTFT, the time to the first token; several with commas: "
+              "p50<1s,mean<2s"),
     RH_OPTION(tpot, "tpot", 0, RH_OPTION_TEXT, "p99<25ms",
-              "of the time per further token, a request's mean"),
-    RH_OPTION(tbt, "tbt", 0, RH_OPTION_TEXT, "p99<50ms", "of the gaps between tokens"),
-    RH_OPTION(e2e, "e2e", 0, RH_OPTION_TEXT, "p90<30s", "of the time to the last token"),
+              "service level of TPOT, the mean time per further token of a request"),
+    RH_OPTION(tbt, "tbt", 0, RH_OPTION_TEXT, "p99<50ms",
+              "service level of ITL, the gaps between tokens"),
+    RH_OPTION(e2e, "e2e", 0, RH_OPTION_TEXT, "p90<30s",
+              "service level of the time to the last token"),
     {0}};
 
 /* --- lengths --- */

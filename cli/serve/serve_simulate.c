@@ -247,26 +247,27 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
-              "how it is served, like tp4,replicas=2,batch=256 or server=sglang,tp8",
-              .required = true),
+              "deployment: like tp4,replicas=2,batch=256 or server=sglang,tp8", .required = true),
     {0}};
 static const RhOption own_troubles[] = {
     RH_OPTION(ttft_timeout_s, "ttft-timeout", 0, RH_OPTION_QUANTITY, "10s",
-              "a client that has no first token so long after sending gives up",
+              "clients give up if they have no first token after this time (never)",
               .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(e2e_timeout_s, "e2e-timeout", 0, RH_OPTION_QUANTITY, "60s",
-              "one that has no last token so long after sending gives up",
+              "clients give up if they have no last token after this time (never)",
               .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(fail, "fail", 0, RH_OPTION_TEXT, "0@30s",
-              "servers that fail, numbered from 0, and when; several with commas: 0@30s,1@2min"),
+              "servers that fail, numbered from 0, and when; several with commas: "
+              "0@30s,1@2min (none)"),
     RH_OPTION(mtbf_s, "mtbf", 0, RH_OPTION_QUANTITY, "30d",
-              "each server fails so often in the mean, at times drawn from the seed",
+              "mean time between failures of each server, at random times (no failures)",
               .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(restart_s, "restart", 0, RH_OPTION_QUANTITY, "2min",
-              "until a server that failed serves again (what it takes to start)",
+              "time until a failed server serves again (the time that it takes to start)",
               .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(retries, "retries", 0, RH_OPTION_INTEGER, "N",
-              "times that the router sends a request again whose server failed; then it is lost",
+              "how often the router sends a request again if its server fails; after that it "
+              "is lost",
               .otherwise = "5", .low = 0, .high = 1000),
     {0}};
 static const RhOption *const tables[] = {

@@ -455,17 +455,23 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
-              "a platform's picture as .svg; what --from-machine made, as .json", .neutral = true),
-    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of a sample, for a workload",
+              "write a platform's picture, as .svg; with --from-machine the platform, as "
+              ".json",
+              .neutral = true),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S",
+              "tokens of a sample, for the kernels of a workload (8,192, or as many as the "
+              "model has positions)",
               .low = 1, .binary = true, .high = 1 << 28),
     RH_OPTION(templated, "template", 0, RH_OPTION_FLAG, NULL,
-              "a device as a file to begin one's own from", .neutral = true),
+              "print a device as a file, from which to begin one's own", .neutral = true),
     RH_OPTION(from_machine, "from-machine", 0, RH_OPTION_FLAG, NULL,
-              "platforms: make one of what nvidia-smi, lstopo and Slurm say, in files or here"),
-    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE", "with a field overridden"),
+              "platforms: make a platform from what nvidia-smi, lstopo and Slurm print, in "
+              "files or on this machine"),
+    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "change one constant, as --set of plan does"),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
-    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "every number's source",
+    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "also the source of every constant",
               .neutral = true),
     {0}};
 static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};

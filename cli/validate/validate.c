@@ -184,36 +184,41 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE",
-              "measured runs, a row each, or .jsonl, what a server did (docs/guide/validation.md)"),
+              "your measured runs: CSV with a run per row, or .jsonl with what a server did "
+              "(docs/guide/validation.md)"),
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
-              "--cases: exit 1 when the mean error is larger, as in --tolerance 10%",
+              "with --cases: exit with status 1 if the mean error is larger, as 10%",
               .quantity = RH_QUANTITY_FRAC),
     RH_OPTION(record, "record", 0, RH_OPTION_TEXT, "FILE.json",
-              "write what plans read error bars and odds from (validate/data/record.json)",
+              "write the error bars and memory curves that plans use "
+              "(validate/data/record.json)",
               .neutral = true),
     RH_OPTION(suite, "suite", 0, RH_OPTION_TEXT, "NAME",
-              "mpi-quick (8 ranks, four minutes) or mpi-full (16 ranks, half an hour)"),
+              "compare simulated with real MPI programs: mpi-quick (8 ranks, four minutes) or "
+              "mpi-full (16 ranks, half an hour)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "step",
-              "the kernels of training and decode steps on this machine's GPU"),
+              "time the kernels of training and decode steps on this machine's GPU, and "
+              "compare"),
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FOLDER",
-              "--run step: read what bench/gpu.sh measured elsewhere"),
+              "with --run step: read what bench/gpu.sh measured elsewhere"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "--run step, --cases x.jsonl: whose device predicts", .otherwise = "h200-sxm:1x1"),
+              "with --run step or --cases x.jsonl: platform whose device is modelled",
+              .otherwise = "h200-sxm:1x1"),
     RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
-              "--run step: facts that `calibrate` measured"),
+              "with --run step: constants that `calibrate` measured"),
     RH_OPTION(lists, "lists", 0, RH_OPTION_TEXT, "FOLDER",
-              "write the lists of kernels that --run step performs, and end"),
-    RH_OPTION(runs, "runs", 0, RH_OPTION_INTEGER, "N", "measured steps of each case",
+              "write the lists of kernels that --run step times, and end"),
+    RH_OPTION(runs, "runs", 0, RH_OPTION_INTEGER, "N", "measured steps of each case of a suite",
               .otherwise = "3", .low = 1, .high = 100),
     RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
-              "only cases whose name holds TEXT, as in --only 'layout:'; of --cases, rows whose "
-              "source, model or note does"),
+              "only cases whose name contains TEXT, as --only 'layout:'; with --cases, rows "
+              "whose source, model or note does"),
     RH_OPTION(keep, "keep", 0, RH_OPTION_TEXT, "FOLDER",
-              "leave programs, results, timelines and the profile there", .neutral = true),
+              "keep programs, results, timelines and the profile in FOLDER", .neutral = true),
     RH_OPTION(controls, "controls", 0, RH_OPTION_FLAG, NULL,
-              "beside it SMPI's predictions, and MPI's own collectives"),
+              "with --suite: also predict with SMPI, and time MPI's own collectives"),
     RH_OPTION(lab, "lab", 0, RH_OPTION_TEXT, "PLATFORM",
-              "print the network that the lab builds for a platform, and end"),
+              "print the network that the lab builds for this platform, and end"),
     {0}};
 static const RhOption *const tables[] = {own, rh_options_shared, rh_options_help, NULL};
 
