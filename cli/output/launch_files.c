@@ -114,7 +114,10 @@ static void print_script(const RhArguments *a, const RhLaunch *launch, guint row
     printf("\n%.*s# launch%s with %s %s, %s:\n%s", (int)(rest - script), script, which,
            launch->title, launch->version, where, rest);
     if (!slurm && launch->nodes > 1)
-        printf("# note: NODE_RANK is 0 to %d, MASTER_ADDR the name of node 0\n", launch->nodes - 1);
+        printf(
+            "# note: set NODE_RANK (from 0 to %d, another on each node) and MASTER_ADDR (the host\n"
+            "#       name of node 0)\n",
+            launch->nodes - 1);
 }
 
 /* A comment of a shell, so that it may be pasted with what it stands behind. */

@@ -222,12 +222,11 @@ char *rh_report_serve_launch(const RhDeployment *d, const RhLaunchedModel *model
         return NULL;
     GString *out = g_string_new(NULL);
     for (int32_t p = 0; p < d->pools_count; p++) {
-        const char *role = d->pools_count == 1 ? ""
-                           : p == 0            ? " that read prompts"
-                                               : " that make tokens";
+        const char *role = d->pools_count == 1 ? "" : p == 0 ? " for prefill" : " for decode";
         int32_t count = d->pools[p].replicas;
-        g_string_append_printf(out, "# %d server%s%s, each (options as of %s):\n", count,
-                               count == 1 ? "" : "s", role, w->title);
+        g_string_append_printf(out, "# %d server%s%s%s (options as of %s):\n", count,
+                               count == 1 ? "" : "s", role, count == 1 ? "" : ", each with",
+                               w->title);
         append_pool(out, w, model, d, p);
     }
     append_format(out, w, model->recipe);

@@ -246,7 +246,7 @@ static void note_load(RhLaunchText *t)
     if (t->extras->load)
         rh_launch_note(
             t,
-            "what is loaded is one checkpoint, a folder checkpoint-N in the one that was saved to");
+            "the folder to load is that of one checkpoint: checkpoint-N inside the folder of --save");
 }
 
 static void write_adapters(RhLaunchText *t)
@@ -274,13 +274,15 @@ static void write_adapters(RhLaunchText *t)
                     save);
     if (load)
         rh_launch_write(t, "--load %s", load);
-    rh_launch_note(t,
-                   "$BASE is %s, trained: a folder or a name on the Hub, whose config.json is read "
-                   "as it is; $DATA, a data set with texts, %s are yours to choose",
-                   c->model->name, choices(t));
+    rh_launch_note(
+        t,
+        "set $BASE to the trained weights of %s, a folder or a name on the Hub (its config.json is "
+        "used as it is), $DATA (a data set of texts), %s before you run this",
+        c->model->name, choices(t));
     note_load(t);
-    rh_launch_note(t, "PEFT adapts q, k and v (gate and up) apart, where one adapter is simulated "
-                      "for both: A has up to three times the numbers");
+    rh_launch_note(
+        t, "PEFT gives q, k and v (gate and up) an adapter each, where one for all of them is "
+           "simulated: its matrices A have up to three times as many parameters");
 }
 
 static void write_checkpoints(RhLaunchText *t)
@@ -317,12 +319,11 @@ static bool write_rest(RhLaunchText *t, GError **error)
                        "$ITERATIONS --learning_rate $LEARNING_RATE");
     write_checkpoints(t);
     rh_launch_note(t,
-                   "$TOKENIZER is of %" G_GINT64_FORMAT
-                   " tokens, as the model; $DATA, %s are yours to choose",
+                   "set $TOKENIZER (with the model's vocabulary of %" G_GINT64_FORMAT
+                   " tokens), $DATA, %s before you run this",
                    c->model->vocab, choices(t));
     note_load(t);
-    rh_launch_note(t,
-                   "the files must lie on every node; attention is PyTorch's own, which is fused");
+    rh_launch_note(t, "the files must be on every node; attention is PyTorch's fused kernel");
     return true;
 }
 

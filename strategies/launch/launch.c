@@ -87,11 +87,13 @@ static bool note_start(RhLaunchText *t, const RhFramework *f, GError **error)
             "help: `zero=3`, whose weights are shared out while they are made",
             f->title, s->how, s->where, ranks, needed, has);
     if (bytes > 0)
-        rh_launch_note(t, "at its start each rank %s: %s of a host's memory (%s)", s->how, needed,
-                       s->where);
+        rh_launch_note(t,
+                       "while it starts, each rank %s, which needs %s of a node's host memory (%s)",
+                       s->how, needed, s->where);
     else
-        rh_launch_note(t, "at its start each rank %s: no more than in the step (%s)", s->how,
-                       s->where);
+        rh_launch_note(t,
+                       "while it starts, each rank %s, which needs no more memory than a step (%s)",
+                       s->how, s->where);
     return true;
 }
 

@@ -283,7 +283,8 @@ static const char *format_of(const RhRecipe *recipe)
 static void write_start(RhLaunchText *t)
 {
     if (on_tpus(t->c)) {
-        rh_launch_note(t, "TPUs: once on each host, whose chips JAX finds by itself");
+        rh_launch_note(
+            t, "on TPUs, start this once per host: JAX finds the chips of a host by itself");
         return;
     }
     g_string_append(t->environment, "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true "
@@ -328,10 +329,11 @@ static bool write_rest(RhLaunchText *t, GError **error)
                     "tokenizer_path=$TOKENIZER steps=$ITERATIONS learning_rate=$LEARNING_RATE "
                     "run_name=rehearsed base_output_directory=%s",
                     folder ? folder : "$OUTPUT");
-    rh_launch_note(t,
-                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (a data set "
-                   "of Hugging Face), $ITERATIONS, $LEARNING_RATE and $OUTPUT are yours to choose",
-                   c->model->vocab);
+    rh_launch_note(
+        t,
+        "set $TOKENIZER (with the model's vocabulary of %" G_GINT64_FORMAT " tokens), $DATA (a "
+        "Hugging Face data set), $ITERATIONS, $LEARNING_RATE and $OUTPUT before you run this",
+        c->model->vocab);
     write_checkpoints(t);
     return true;
 }

@@ -272,8 +272,9 @@ static void write_job(RhLaunchText *t)
                        "--make-vocab-size-divisible-by 128 "
                        "--data-path $DATA --train-iters $ITERATIONS --lr $LEARNING_RATE");
     rh_launch_note(t,
-                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA, $ITERATIONS "
-                   "and $LEARNING_RATE are yours to choose",
+                   "set $TOKENIZER (with the model's vocabulary of %" G_GINT64_FORMAT
+                   " tokens), $DATA, "
+                   "$ITERATIONS and $LEARNING_RATE before you run this",
                    t->c->model->vocab);
 }
 
@@ -297,12 +298,14 @@ static void write_environment(RhLaunchText *t)
     bool wants_one = l->tp > 1 || l->cp > 1;
     if (l->zero >= 2) {
         g_string_append(t->environment, RH_LAUNCH_CUDA_QUEUES);
-        rh_launch_note(t, "Megatron-FSDP refuses CUDA_DEVICE_MAX_CONNECTIONS=1, which images and "
-                          "scripts set for it: 8 is CUDA's own default");
+        rh_launch_note(
+            t, "CUDA_DEVICE_MAX_CONNECTIONS is set to 8, CUDA's default: Megatron-FSDP refuses 1, "
+               "which many images and scripts set");
         if (wants_one)
             rh_launch_note(
-                t, "Megatron-LM warns: before Blackwell, tensor and context parallelism are faster "
-                   "with CUDA_DEVICE_MAX_CONNECTIONS=1, which Megatron-FSDP excludes");
+                t,
+                "Megatron-LM will warn that, before Blackwell, tensor and context parallelism are "
+                "faster with CUDA_DEVICE_MAX_CONNECTIONS=1; Megatron-FSDP does not run with it");
     } else if (wants_one) {
         g_string_append(t->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
         rh_launch_note(t, "Megatron-LM requires CUDA_DEVICE_MAX_CONNECTIONS=1 with tensor or "

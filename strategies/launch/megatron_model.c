@@ -166,9 +166,10 @@ static void write_experts(RhLaunchText *t, const RhLayerKind *k)
                         k->shared_width);
     if (t->c->model->kinds_count > 1)
         write_layers_with_experts(t);
-    rh_launch_note(t,
-                   "how the router scores and balances changes no cost here and is not read: "
-                   "--moe-router-score-function, --moe-router-load-balancing-type and their kin");
+    rh_launch_note(
+        t, "how the router of the experts scores and balances does not affect the time and is not "
+           "set: add --moe-router-score-function, --moe-router-load-balancing-type and "
+           "others as the model needs them");
 }
 
 static void write_feed_forward(RhLaunchText *t)

@@ -328,10 +328,11 @@ static void put_adapters(RhLaunchText *t, GString *recipe)
         !c->job.recipe->layouts_apart) /* as simulated: one layout is held */
         g_string_append(recipe, "put(cfg.model, disable_parameter_transpose_cache=True)\n");
     rh_launch_write(t, "--base $BASE");
-    rh_launch_note(t, "$BASE is the folder of the trained weights: Megatron's, or of Hugging Face "
-                      "with config.json; LoRA's alpha is Megatron-Bridge's own 32, and changes no "
-                      "time; $DATA is text to go on with: for pairs of questions and answers "
-                      "replace cfg.dataset (megatron.bridge.recipes.common, _peft_common)");
+    rh_launch_note(
+        t, "set $BASE to the folder of the trained weights: a Megatron checkpoint, or a "
+           "Hugging Face one with config.json; $DATA is plain text: for pairs of questions "
+           "and answers replace cfg.dataset (megatron.bridge.recipes.common, _peft_common); "
+           "alpha of LoRA is Megatron-Bridge's default, 32, which does not affect the time");
 }
 
 static void put_file(RhLaunchText *t, const char *recipe)
@@ -401,8 +402,9 @@ static bool write_rest(RhLaunchText *t, GError **error)
     else if (l->tp > 1 || l->cp > 1)
         g_string_append(t->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
     rh_launch_note(t,
-                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (Megatron's "
-                   "indexed form), $ITERATIONS and $LEARNING_RATE are yours to choose",
+                   "set $TOKENIZER (with the model's vocabulary of %" G_GINT64_FORMAT
+                   " tokens), $DATA (in "
+                   "Megatron's indexed format), $ITERATIONS and $LEARNING_RATE before you run this",
                    c->model->vocab);
     const RhRopeScaling *rope = &c->model->numerics.rope;
     rh_launch_note_numerics(t, &rh_framework_nemo, rh_rope_is_llama(rope) || is_linear(rope));

@@ -47,18 +47,20 @@ void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool
     const RhRopeScaling *rope = &m->numerics.rope;
     RhLaunchNumber room;
     if (m->numerics.norm_epsilon == 0)
-        rh_launch_note(t,
-                       "the description of %s does not say the norms' epsilon: that, the "
-                       "activation and rope scaling stand at %s's own values; -w FOLDER with the "
-                       "published config.json has them said",
-                       m->name, framework->title);
+        rh_launch_note(
+            t,
+            "the built-in description of %s has no epsilon of the norms: it, the activation and "
+            "rope scaling are %s's defaults; with -w FOLDER, a folder with the published "
+            "config.json, the script sets them",
+            m->name, framework->title);
     if (rope->by_layer)
-        rh_launch_note(t, "rope scaling of several kinds of layers cannot be told to %s",
-                       framework->title);
+        rh_launch_note(
+            t, "%s has no option for rope scaling that differs between layers: set it by hand",
+            framework->title);
     else if (rope->type && !written)
         rh_launch_note(t,
                        "rope scaling \"%s\" (factor %s, %" G_GINT64_FORMAT
-                       " tokens before) cannot be told to %s: positions are not scaled",
+                       " original tokens) has no option in %s: positions are not scaled",
                        rope->type, rh_launch_number(&room, rope->factor), rope->original_positions,
                        framework->title);
 }

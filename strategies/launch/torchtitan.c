@@ -347,10 +347,11 @@ static bool write_rest(RhLaunchText *t, GError **error)
                        "$ITERATIONS --optimizer.lr $LEARNING_RATE");
     write_checkpoints(t);
     g_string_append(t->environment, "PYTORCH_ALLOC_CONF=expandable_segments:True");
-    rh_launch_note(t,
-                   "$TOKENIZER is a folder of %" G_GINT64_FORMAT " tokens, as the model; $DATA, in "
-                   "c4's form, $ITERATIONS and $LEARNING_RATE are yours to choose",
-                   t->c->model->vocab);
+    rh_launch_note(
+        t,
+        "set $TOKENIZER (a folder, with the model's vocabulary of %" G_GINT64_FORMAT " tokens), "
+        "$DATA (in the format of C4), $ITERATIONS and $LEARNING_RATE before you run this",
+        t->c->model->vocab);
     return true;
 }
 

@@ -75,10 +75,10 @@ static void files_are_said_as_they_are(void)
         {"maxtext", "qwen3-8b", "dp64,zero3", "normalization_layer_epsilon=1e-06"}};
     check_rows(rows, G_N_ELEMENTS(rows), true);
     static const Row absent[] = {{"megatron", "llama-2-7b", "dp64,zero1", "scaling"},
-                                 {"megatron", "llama-3.1-8b", "dp64,zero1", "does not say"},
+                                 {"megatron", "llama-3.1-8b", "dp64,zero1", "no epsilon"},
                                  {"deepspeed", "llama-2-7b", "dp64,zero3", "rope_scaling"},
-                                 {"megatron", "llama-3.1-8b", "dp64,zero1", "cannot be told"},
-                                 {"megatron", "nemotron-4-15b", "tp8,dp8,zero1", "does not say"},
+                                 {"megatron", "llama-3.1-8b", "dp64,zero1", "has no option"},
+                                 {"megatron", "nemotron-4-15b", "tp8,dp8,zero1", "no epsilon"},
                                  /* what a recipe imports, it uses */
                                  {"nemo", "llama-3.1-8b", "dp64,zero1", "squared_relu"},
                                  {"nemo", "llama-3.1-8b", "dp64,zero1", "LoRA"},
@@ -91,9 +91,8 @@ static void what_cannot_be_said_is_named(void)
 {
     static const Row rows[] = {
         {"maxtext", "llama-3.2-3b", "dp64,zero3",
-         "\"llama3\" (factor 32, 8192 tokens before) cannot "
-         "be told to MaxText"},
-        {"megatron", "gpt3-175b", "tp8,dp8,zero1", "does not say the norms' epsilon"}};
+         "\"llama3\" (factor 32, 8192 original tokens) has no option in MaxText"},
+        {"megatron", "gpt3-175b", "tp8,dp8,zero1", "no epsilon of the norms"}};
     check_rows(rows, G_N_ELEMENTS(rows), true);
 }
 
@@ -166,11 +165,11 @@ static void nobody_holds_more_at_the_start_than_there_is(void)
         {"megatron", "llama-3.1-70b", "dp64,zero3", "--init-model-with-meta-device"},
         {"nemo", "llama-3.1-70b", "dp64,zero3", "init_model_with_meta_device=True"},
         {"megatron", "llama-3.1-70b", "dp64,zero3",
-         "at its start each rank builds the model on the meta"},
-        {"torchtitan", "llama-3.1-70b", "dp64,zero3", "at its start"},
-        {"maxtext", "llama-3.1-70b", "dp64,zero3", "at its start"},
+         "while it starts, each rank builds the model on the meta"},
+        {"torchtitan", "llama-3.1-70b", "dp64,zero3", "while it starts"},
+        {"maxtext", "llama-3.1-70b", "dp64,zero3", "while it starts"},
         {"deepspeed", "llama-3.1-8b", "dp64,zero1",
-         "at its start each rank builds the whole model"}};
+         "while it starts, each rank builds the whole model"}};
     check_rows(rows, G_N_ELEMENTS(rows), true);
     static const Row absent[] = {{"megatron", "llama-3.1-70b", "tp8,dp8,zero1", "meta-device"}};
     check_rows(absent, G_N_ELEMENTS(absent), false);

@@ -241,10 +241,10 @@ static void the_environment_follows_tensor_parallelism_and_sharding(void)
         const char *layout, *environment, *note;
     } cases[] = {{"tp8,zero0", "CUDA_DEVICE_MAX_CONNECTIONS=1", "requires"},
                  {"tp8,pp2,zero1", "CUDA_DEVICE_MAX_CONNECTIONS=1", "requires"},
-                 {"tp1,pp8,zero1", "", "yours to choose"},
+                 {"tp1,pp8,zero1", "", "before you run this"},
                  {"cp4,zero1", "CUDA_DEVICE_MAX_CONNECTIONS=1", "requires"},
                  {"tp1,zero3", "CUDA_DEVICE_MAX_CONNECTIONS=8", "refuses"},
-                 {"tp8,zero3", "CUDA_DEVICE_MAX_CONNECTIONS=8", "warns"}};
+                 {"tp8,zero3", "CUDA_DEVICE_MAX_CONNECTIONS=8", "will warn"}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         RhLayout l = train_layout(&k, cases[i].layout);
         g_autoptr(RhLaunch) launch = rh_launch_new("megatron", &k.c, &l, NULL);
