@@ -251,7 +251,7 @@ static bool check_file(const char *path, GString *notes, GError **error)
         return check(path, notes, error);
     return rh_fail(
         error, RH_ERROR_INPUT,
-        "%s: no known kind of file\nnote: a workload has \"model_type\", a platform "
+        "%s: not a kind of file that rehearse knows\nnote: a workload has \"model_type\", a platform "
         "\"gpus_per_node\" or \"derives\", a device \"sms\"; an answer, a program or a profile "
         "one of our own as \"schema\"",
         path);

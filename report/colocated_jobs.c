@@ -127,9 +127,9 @@ static void append_table(GString *out, const RhColocatedJobPlan *b)
     rh_table_append_within(table, out, " ", 79);
     g_string_append(out, "   theirs: what it costs them, the most\n");
     if (b->places->len == 0)
-        g_string_append(
-            out, b->all_taken ? "   no other placement: it stands on all nodes that are free\n"
-                              : "   no other placement: switches tell none apart from this one\n");
+        g_string_append(out, b->all_taken
+                                 ? "   no other placement: it stands on all nodes that are free\n"
+                                 : "   no other placement: all are alike for the switches\n");
 }
 
 static void append_proof(GString *out, const RhColocatedJobPlan *b, double gap_frac)

@@ -201,7 +201,7 @@ bool rh_result_check_version(const char *path, const char *schema, GError **erro
     if (!g_str_has_prefix(schema, "rehearse.") || !version || g_str_equal(version, "/1"))
         return true;
     return rh_fail(error, RH_ERROR_INPUT,
-                   "%s: \"schema\" \"%s\" is of another version of rehearse\n"
+                   "%s: \"schema\" \"%s\" is that of another version of rehearse\n"
                    "note: this one reads \"%.*s/1\"\n"
                    "help: ask the question again",
                    path, schema, (int)(version - schema), schema);

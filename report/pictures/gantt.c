@@ -275,7 +275,7 @@ static void draw_remarks(GString *out, const RhGpuTimeline *timeline, const Row 
     if (row->cell_s > 0) {
         g_autofree char *cell = rh_quantity_format(row->cell_s, RH_QUANTITY_S, 3);
         g_string_append_printf(said,
-                               "%swhat is shorter than %s is drawn together with its neighbours",
+                               "%stasks shorter than %s are drawn together with their neighbours",
                                said->len ? "; " : "", cell);
     }
     if (said->len)

@@ -183,7 +183,7 @@ static void draw_others(Picture *p, const RhPlan *plan, const GArray *seen)
         const RhParetoPoint *point = &g_array_index(seen, RhParetoPoint, i);
         if (!is_entry(plan, &point->layout))
             draw_point(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", 3, RH_COLOR_SEEN, &point->layout,
-                       "rehearsed, ", point->step_s, point->peak_bytes);
+                       "simulated, ", point->step_s, point->peak_bytes);
     }
     if (plan->over_budget)
         draw_point(p, "M0-7L6 4H-6z", 7, RH_COLOR_FULLER, &plan->over_budget->layout,
@@ -204,7 +204,7 @@ static void draw_legend(Picture *p, const RhPlan *plan)
         const char *text;
         bool there;
     } rows[] = {{RH_COLOR_CHOSEN, "ranked, by number", true},
-                {RH_COLOR_SEEN, "rehearsed", true},
+                {RH_COLOR_SEEN, "simulated", true},
                 {RH_COLOR_FULLER, "faster, but fuller", plan->over_budget},
                 {RH_COLOR_UNFIT, "too large (a lower bound)", plan->near_misses->len > 0}};
     double x = 10;

@@ -29,7 +29,7 @@ static void append_timed_out(GString *out, const RhPlan *plan)
     g_autofree char *fit = rh_text_count(plan->fit_count);
     g_string_append_printf(out,
                            "no answer yet: --timeout came before any layout was simulated\n"
-                           "layouts: %s legal, %s known to fit so far\n"
+                           "layouts: %s valid, %s known to fit so far\n"
                            "help: a longer --timeout, or --quick\n",
                            legal, fit);
 }
@@ -39,7 +39,7 @@ static void append_all_too_large(GString *out, const RhPlan *plan)
     g_autofree char *fit = rh_text_count(plan->fit_count);
     g_string_append_printf(out,
                            "no layout that fits can be simulated: each of the %s has more tasks\n"
-                           "than a search rehearses, at least %.4g s a step\n"
+                           "than a search simulates; a step takes at least %.4g s\n"
                            "help: --quick ranks by lower bounds; or a smaller --global-batch\n",
                            fit, plan->proof_bound_s);
 }
@@ -67,9 +67,10 @@ static void append_nothing_fits(GString *out, const RhQuestion *q, const RhPlan 
                                c->model->name, states,
                                rh_text_gib(plan->states_bytes) / c->job.gpus);
     if (plan->legal_count > 0)
-        g_string_append_printf(out, "\nlayouts: %s legal, 0 fit\n", legal);
+        g_string_append_printf(out, "\nlayouts: %s valid, 0 fit\n", legal);
     else
-        g_string_append_printf(out, "\nlayouts: %s cuts of the model, none of which fits\n", cuts);
+        g_string_append_printf(out, "\nlayouts: %s divisions of the model, none of which fits\n",
+                               cuts);
     rh_report_append_near_misses(out, plan, G_MAXUINT);
     append_changes(out, plan);
 }

@@ -175,7 +175,7 @@ static const char *inexpressible(const Words *w, const RhDeployment *d)
 {
     for (int32_t p = 0; p < d->pools_count; p++) {
         if (d->pools[p].dp > 1 && !w->dp && !is_configured(w, &d->pools[p]))
-            return "groups of attention of several tensor ranks each cannot be said to this server";
+            return "this server has no option for attention groups of several tensor ranks each";
         if (d->pools[p].cache == RH_CACHE_FP8 && !w->cache_fp8)
             return "the cache's format goes into the server's configuration file";
         if (d->pools[p].scale > 0)

@@ -148,7 +148,7 @@ char *rh_report_service_spread_svg(const RhServiceResult *result, RhMetric metri
        *most = rh_quantity_format(value_at(&p, 0.99), RH_QUANTITY_S, 3),
        *title = g_strdup_printf("How long the %s is", rh_metric_about(metric)),
        *about = g_strdup_printf(
-           "Of %u requests, the share whose %s is at most so long: half within %s, 99 %% within %s.",
+           "Share of the %u requests whose %s is at most this long: half within %s, 99 %% within %s.",
            values->len, rh_metric_about(metric), half, most),
        *across = g_strdup_printf("%s at most", rh_metric_about(metric));
     p.out = rh_svg_new("spread", LEFT + WIDTH + 24, TOP + HEIGHT + BELOW, "", title, about);

@@ -36,7 +36,7 @@ char *rh_report_serve_page(const RhServeQuestion *question, const RhServiceResul
          "none of its own, once it was.",
          slowest, false},
         {"ttft-spread", "Time to the first token",
-         "The share of requests within a time; dashed: levels, and the share that they ask for.",
+         "Share of requests that took at most this time; dashed: service levels, and the share that they require.",
          ttft, false},
         {"tpot-spread", "Time per further token", "A request's mean; as above.", tpot, false},
         {"e2e-spread", "Time to the last token", "As above.", e2e, false},

@@ -51,7 +51,7 @@ static bool screen_one(const RhLayout *asked, void *user)
         return !rh_funnel_out_of_time(f); /* the same as full recomputation, which is tried as
                                            * well */
     if (f->plan->legal_count++ % 64 == 0)
-        rh_funnel_report(f, "fit", f->plan->fit_count, f->plan->legal_count);
+        rh_funnel_report(f, "checking memory", f->plan->fit_count, f->plan->legal_count);
     if (rh_bound_memory_within(f->cache, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {
         rh_layout_store_add(f->space, l, m.peak_bytes);
         if (m.peak_bytes <= f->room.most_bytes)

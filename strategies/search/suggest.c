@@ -171,14 +171,14 @@ void rh_suggest_no_layout(const RhProblem *c, const RhPlanOptions *o, RhDeadline
     if (legal > 0) {
         rh_fail(
             error, RH_ERROR_USAGE,
-            "no legal layout meets these constraints together\nnote: without them %" G_GINT64_FORMAT
-            " layouts are legal",
+            "no valid layout meets these constraints together\nnote: without them %" G_GINT64_FORMAT
+            " layouts are valid",
             legal);
         return;
     }
     rh_fail(
         error, RH_ERROR_USAGE,
-        "no layout is legal: %d GPUs and a global batch of %" G_GINT64_FORMAT
+        "no layout is valid: %d GPUs and a global batch of %" G_GINT64_FORMAT
         " samples do not divide\nhelp: every GPU outside a model replica takes part of the batch: "
         "choose a global batch with a common factor with the GPUs",
         c->job.gpus, c->job.global_batch);

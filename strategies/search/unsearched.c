@@ -158,7 +158,7 @@ static char *untold(const Search *s, const Trial *t)
 static char *refused(const Search *s, const Trial *t)
 {
     if (!rh_train_job_legal(&t->c, NULL) || !rh_train_legal(&t->c, &t->layout, NULL))
-        return g_strdup("not legal on #1");
+        return g_strdup("not valid for #1");
     const RhFrameworkRules *rules = rh_framework_rules(t->c.stack->framework, NULL);
     const RhFrameworkRule *rule = rh_framework_refusal(rules, &t->c, &t->layout);
     if (rule)

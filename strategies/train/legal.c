@@ -199,7 +199,7 @@ static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (!rh_stack_runs(c->stack, l->schedule)) {
         g_autofree char *legal = error ? schedules_text(c->stack) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
-                       "schedule=%s: the stack %s does not run it\nnote: legal schedules: %s\n"
+                       "schedule=%s: the stack %s does not run it\nnote: valid schedules: %s\n"
                        "help: the stack bare runs all of them",
                        rh_pipeline_kind_name(l->schedule), c->stack->name, legal);
     }
@@ -209,14 +209,14 @@ static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
         g_autofree char *note = error ? framework_note(c, l, RH_KNOB_OF(zero)) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "zero=%d, pp=%d: the stack %s does not run this degree of ZeRO with "
-                       "pipeline stages\nnote: legal zero with stages: %s\n"
+                       "pipeline stages\nnote: valid zero with stages: %s\n"
                        "%shelp: the stack bare runs all of them",
                        zero, l->pp, c->stack->name, legal, note);
     }
     if (zero == 3 && rh_model_shares_layers(c->model))
         return rh_fail(error, RH_ERROR_USAGE,
                        "zero=3: layers of %s share parameters, which would be gathered again for "
-                       "each of them, which is not supported\nnote: legal zero: 0, 1, 2",
+                       "each of them, which is not supported\nnote: valid zero: 0, 1, 2",
                        c->model->name);
     return true;
 }
@@ -227,7 +227,7 @@ static bool stages_legal(const RhProblem *c, const RhLayout *l, GError **error)
     int64_t chunks = (int64_t)l->pp * l->vpp, split = 0;
     const char *whole = rh_partition_whole(c->model, true);
     if (l->pp > 1 && whole)
-        return rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: legal pp: 1", l->pp,
+        return rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: valid pp: 1", l->pp,
                        c->model->name, whole);
     if (chunks > layers && chunks != layers + 2)
         return rh_fail(
@@ -310,7 +310,7 @@ static bool batch_legal(const RhProblem *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "mb=%d does not divide the %" G_GINT64_FORMAT
                        " samples of a replica (global "
-                       "batch %" G_GINT64_FORMAT " / dp %d)\nnote: legal mb: %s",
+                       "batch %" G_GINT64_FORMAT " / dp %d)\nnote: valid mb: %s",
                        l->microbatch, per_replica, c->job.global_batch, l->dp, legal);
     }
     return true;
@@ -399,7 +399,7 @@ static bool narrow_weights_legal(const RhProblem *c, const RhLayout *l, GError *
     return !c->job.narrow_weights || l->zero > 0 || c->job.lora.rank > 0 ||
            rh_fail(error, RH_ERROR_USAGE,
                    "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
-                   "shares\nnote: legal zero: 1, 2, 3",
+                   "shares\nnote: valid zero: 1, 2, 3",
                    l->zero);
 }
 

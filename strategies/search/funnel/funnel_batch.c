@@ -196,7 +196,7 @@ static RhRun *tell(RhFunnel *f, RhBatchItem *item, RhRun *const parts[2], GError
 static void report_item(int32_t done, void *user)
 {
     const RhFunnel *f = user;
-    rh_funnel_report(f, "rehearse", f->plan->rehearsed_count + done,
+    rh_funnel_report(f, "simulating", f->plan->rehearsed_count + done,
                      f->plan->rehearsed_count + f->batch->len + (int64_t)f->race->heap->len);
 }
 

@@ -38,7 +38,8 @@ static bool add_cut(const RhLayout *cut, void *user)
     RhFunnel *f = list->f;
     g_array_append_vals(list->cuts, cut, 1);
     if (f->plan->cuts_count++ % 64 == 0)
-        rh_funnel_report(f, "list", f->plan->cuts_count, f->plan->cuts_count);
+        rh_funnel_report(f, "listing divisions of the model", f->plan->cuts_count,
+                         f->plan->cuts_count);
     return !rh_funnel_out_of_time(f);
 }
 

@@ -371,7 +371,7 @@ static void open_cuts(RhFunnel *f, const RhCandidate *first)
     for (guint i = 0; i < order->len && !rh_funnel_out_of_time(f); i++) {
         int32_t at = g_array_index(order, int32_t, i);
         open_cut(f, &g_array_index(layouts, RhLayout, at), g_array_index(keys, double, at));
-        rh_funnel_report(f, "open", i + 1, order->len);
+        rh_funnel_report(f, "examining divisions of the model", i + 1, order->len);
     }
 }
 

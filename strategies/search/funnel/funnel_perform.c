@@ -147,7 +147,7 @@ void rh_funnel_perform_best(RhFunnel *f)
     const GPtrArray *entries = f->race->entries;
     if (f->performance.count == 0 && !is_performed(f))
         return;
-    rh_funnel_report(f, "perform", 0, 1);
+    rh_funnel_report(f, "simulating messages", 0, 1);
     g_autoptr(GPtrArray) performed = g_ptr_array_new();
     for (bool more = true; more;) {
         if (f->performance.count == 0)

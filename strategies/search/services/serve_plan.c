@@ -291,9 +291,10 @@ static bool run_search(Search *s, GError **error)
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d",
                        s->asked.options->gpus, s->asked.serving->platform->name, there);
     if (s->asked.requests->list->len < least)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%u requests do not tell whether the service levels are kept: it takes %.0f",
-                       s->asked.requests->list->len, least);
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%u requests are too few to tell whether the service levels hold: it takes %.0f",
+            s->asked.requests->list->len, least);
     list_kinds(s);
     if (s->kinds->len == 0 && s->plan->timed_out)
         return true;

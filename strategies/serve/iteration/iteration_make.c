@@ -319,7 +319,7 @@ static bool check_stages(const RhServing *s, const RhPool *pool, GError **error)
 {
     const char *whole = rh_partition_whole(s->model, false);
     return pool->pp <= 1 || !whole ||
-           rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: legal pp: 1", pool->pp,
+           rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: valid pp: 1", pool->pp,
                    s->model->name, whole);
 }
 

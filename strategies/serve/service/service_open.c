@@ -160,7 +160,7 @@ bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError *
         return rh_fail(error, RH_ERROR_INPUT, "there is no request to be served");
     if (tokens && requests->once)
         return rh_fail(error, RH_ERROR_INPUT,
-                       "nothing is said of how many tokens %s makes for a request\n"
+                       "the number of output tokens of a request to %s is not given\n"
                        "help: out=256 of drawn lengths, output_tokens of a trace",
                        model->name);
     for (guint i = 0; !tokens && i < requests->list->len; i++)

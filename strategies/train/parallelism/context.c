@@ -86,7 +86,7 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
         g_autofree char *degrees = error ? rh_divisors_text(l->cp, l->cp) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "ulysses=%d does not divide cp=%d, whose ranks exchange heads\n"
-                       "note: legal ulysses: %s",
+                       "note: valid ulysses: %s",
                        l->ulysses, l->cp, degrees);
     }
     if (l->cp == 1)

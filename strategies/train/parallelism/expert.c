@@ -86,7 +86,7 @@ static bool experts_legal(const RhProblem *c, const RhLayout *l, GError **error)
             g_autofree char *degrees =
                 error ? rh_divisors_text(kind->experts, kind->experts) : NULL;
             return rh_fail(error, RH_ERROR_USAGE,
-                           "ep=%d does not divide %d experts (%s)\nnote: legal ep: %s", l->ep,
+                           "ep=%d does not divide %d experts (%s)\nnote: valid ep: %s", l->ep,
                            kind->experts, c->model->name, degrees);
         }
         if (kind->ffn_width % etp != 0)
@@ -110,7 +110,7 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
         return false;
     if (!c->stack->expert_parallel)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "ep=%d: the stack %s has no expert parallelism\nnote: legal ep: 1", l->ep,
+                       "ep=%d: the stack %s has no expert parallelism\nnote: valid ep: 1", l->ep,
                        c->stack->name);
     if (!rh_grid_divides(l, etp) || both > ranks || !rh_grid_divides(l, (int32_t)both))
         return rh_fail(error, RH_ERROR_USAGE,
@@ -133,18 +133,18 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (l->overlap == RH_OVERLAP_BATCHES && l->microbatch % 2 != 0)
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "epoverlap=batches with mb=%d: its halves take turns\nnote: legal mb: even ones",
+            "epoverlap=batches with mb=%d: its halves take turns\nnote: valid mb: even ones",
             l->microbatch);
     if (l->overlap == RH_OVERLAP_PAIRS && !rh_pipeline_of(l)->pairs)
         return rh_fail(error, RH_ERROR_USAGE,
                        "epoverlap=pairs: schedule=%s has no forward beside a backward\n"
-                       "note: legal schedules: 1f1b, interleaved",
+                       "note: valid schedules: 1f1b, interleaved",
                        rh_pipeline_kind_name(l->schedule));
     if (l->dispatch == RH_DISPATCH_DEEPEP && c->platform->messages.sender != RH_SHARING_NONE)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "dispatch=deepep: the ranks of %s talk through a network stack, and DeepEP is a "
-            "GPU's\nnote: legal dispatch: alltoall",
+            "GPU's\nnote: valid dispatch: alltoall",
             c->platform->name);
     return true;
 }

@@ -233,14 +233,14 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
         if (l->tp > 1 && rh_operator_stands_alone(kind->mixer))
             return rh_fail(error, RH_ERROR_USAGE,
                            "tp=%d: %s has layers of steps on pictures, which tensor ranks do not "
-                           "cut\nnote: legal tp: 1",
+                           "cut\nnote: valid tp: 1",
                            l->tp, c->model->name);
         if (kind->heads % l->tp != 0) {
             g_autofree char *degrees =
                 error ? rh_divisors_text(kind->heads, p->gpus_per_node) : NULL;
             return rh_fail(error, RH_ERROR_USAGE,
                            "tp=%d does not divide %d attention heads (%s: num_attention_heads)\n"
-                           "note: legal tp on this node: %s",
+                           "note: valid tp on this node: %s",
                            l->tp, kind->heads, c->model->name, degrees);
         }
         if (kind->kv_heads % l->tp != 0 && l->tp % kind->kv_heads != 0)
@@ -261,12 +261,12 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (l->sequence_parallel && !c->stack->sequence_parallel)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "sp=on: the stack %s has no sequence parallelism\nnote: legal sp: off",
+                       "sp=on: the stack %s has no sequence parallelism\nnote: valid sp: off",
                        c->stack->name);
     if (l->tensor_overlap && !c->stack->tensor_overlap)
         return rh_fail(error, RH_ERROR_USAGE,
                        "tpoverlap=on: the stack %s does not run linear layers beside their "
-                       "collectives\nnote: legal tpoverlap: off",
+                       "collectives\nnote: valid tpoverlap: off",
                        c->stack->name);
     if (l->sequence_parallel && l->tp > 1 && c->job.sequence / l->cp % l->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -329,9 +329,9 @@ static void hear(const char *stage, int64_t done, int64_t total, double best_s, 
 {
     Heard *heard = user;
     CU_ASSERT_TRUE(best_s >= 0);
-    if (g_str_equal(stage, "rehearse"))
+    if (g_str_equal(stage, "simulating"))
         heard->rehearsed = done;
-    if (g_str_equal(stage, "perform"))
+    if (g_str_equal(stage, "simulating messages"))
         heard->performed_of = total;
 }
 
