@@ -389,7 +389,9 @@ char *rh_platform_text(const RhPlatform *p, bool sources)
         g_string_append_printf(out, "not in use with %d nodes: the tier%s above %s\n",
                                p->nodes_count, p->tiers_count - d.tiers_used > 1 ? "s" : "",
                                p->tiers[d.tiers_used - 1].name);
-    g_string_append(out, "m measured, f fitted, d data sheet, a assumed");
+    g_string_append(out,
+                    "rates each way; eff.: share of it that transfers reach; collective: launch\n"
+                    "m measured, f fitted, d data sheet, a assumed");
     g_string_append(out, sources ? "\n" : "; -v names every source\n");
     if (sources)
         append_sources(p, out);

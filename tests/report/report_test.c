@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "accuracy/record.h"
+#include "base/intern.h"
 #include "base/json.h"
+#include "report/evaluation.h"
 #include "report/format.h"
 #include "report/pictures/canvas.h"
 #include "report/pictures/platform_picture.h"
@@ -363,6 +366,41 @@ static void platforms_of_every_shape_can_be_drawn(void)
     }
 }
 
+/* Runs counted by device below a heading, of which the last row stands for those that are not listed. */
+static int runs_by_device(const char *text)
+{
+    int runs = 0;
+    g_auto(GStrv) lines = g_strsplit(strstr(text, "error in % by device"), "\n", -1);
+    for (char **line = lines + 1; *line && (strstr(*line, "gpu-") || strstr(*line, "more"));
+         line++) {
+        const char *name_end = strstr(*line, strstr(*line, "more") ? ")" : "gpu-");
+        runs += (int)g_ascii_strtoll(strchr(name_end, ' ') ? strchr(name_end, ' ') : "0", NULL, 10);
+    }
+    return runs;
+}
+
+/* Tables of groups list the largest ones and count the others, so that their rows add up to all runs. */
+static void rows_of_groups_add_up(void)
+{
+    for (int devices = 7; devices <= 12; devices++) {
+        g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+        for (int i = 0; i < 3 * devices; i++) {
+            g_autofree char *device = g_strdup_printf("gpu-%02d", i % devices);
+            RhEvaluatedRun run = {.id = g_strdup_printf("t.csv:%d", i),
+                                  .line = i,
+                                  .model = "m",
+                                  .device = rh_intern(device),
+                                  .table = "t",
+                                  .strategy = "",
+                                  .measured_s = 1,
+                                  .predicted_s = 1.1};
+            g_array_append_val(evaluation->rows, run);
+        }
+        g_autofree char *text = rh_report_evaluation_text(evaluation, rh_record_shipped(), false);
+        CU_ASSERT_EQUAL(runs_by_device(text), 3 * devices);
+    }
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -382,6 +420,7 @@ int main(void)
         {"why_names_the_term_that_decides", why_names_the_term_that_decides},
         {"csv_has_as_many_cells_as_its_head", csv_has_as_many_cells_as_its_head},
         {"platforms_of_every_shape_can_be_drawn", platforms_of_every_shape_can_be_drawn},
+        {"rows_of_groups_add_up", rows_of_groups_add_up},
         {0}};
     return rh_test_main("report", tests);
 }
