@@ -5,7 +5,7 @@ rehearse simulate -w llama-3.1-405b -p dgx-h100:64 --global-batch 2048 --seq 819
 for file in large-gantt.svg large.html; do
     [ "$(wc -c <$file)" -lt 1500000 ] || echo "$file: $(wc -c <$file) bytes"
 done
-grep -c 'is drawn together with its neighbours' large-gantt.svg
+grep -c 'are drawn together with their neighbours' large-gantt.svg
 for name in forward backward 'pipeline bubble'; do
     drawn=$(sed -n "s/.*data-name=\"$name\".* d=\"\([^\"]*\)\".*/\1/p" large-gantt.svg | head -n 1 | sed 's/[VhM]/\n&/g' |
         awk '/^V/ { head = $0 == "V0" } /^h/ && head { sum += substr($0, 2) } END { print sum }')

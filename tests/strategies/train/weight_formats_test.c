@@ -215,7 +215,7 @@ static void what_does_not_go_together_is_refused(void)
                 {&rh_recipe_fp32, false, "dgx-1:1", "dp8", NULL},
                 {&rh_recipe_bf16, true, "dgx-h100:1", "dp8", "not narrow"},
                 {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero1", NULL},
-                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero0", "legal zero: 1, 2"},
+                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero0", "valid zero: 1, 2"},
                 {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero3", NULL}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("llama-3.1-8b", rows[i].platform, "bare", 16, 4096);
