@@ -277,40 +277,40 @@ static void platform_rows(const RhPlatform *p, GArray *rows)
 {
     const Row list[] = {
         {"bf16 peak", &p->device->peak_flops_per_s[RH_DTYPE_BF16], RH_QUANTITY_FLOPS_PER_S},
-        {"GPU memory", &p->device->hbm_bytes, RH_QUANTITY_BYTES},
-        {"memory bandwidth", &p->device->hbm_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
-        {"NVLink per GPU, each way", &p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
-        {"NVLink efficiency", &p->nvlink_efficiency_frac, RH_QUANTITY_FRAC},
+        {"HBM", &p->device->hbm_bytes, RH_QUANTITY_BYTES},
+        {"HBM rate", &p->device->hbm_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"NVLink", &p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"NVLink eff.", &p->nvlink_efficiency_frac, RH_QUANTITY_FRAC},
         {"NVLink latency", &p->nvlink_latency_s, RH_QUANTITY_S},
-        {"NIC, each way", &p->nic_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
-        {"NIC efficiency", &p->nic_efficiency_frac, RH_QUANTITY_FRAC},
+        {"NIC", &p->nic_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"NIC eff.", &p->nic_efficiency_frac, RH_QUANTITY_FRAC},
         {"NIC latency", &p->nic_latency_s, RH_QUANTITY_S},
-        {"GPU to host, each way", &p->host_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
-        {"launch of a collective", &p->collective_launch_s, RH_QUANTITY_S},
+        {"host link", &p->host_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"collective", &p->collective_launch_s, RH_QUANTITY_S},
         {"GPU power", &p->device->power_w, RH_QUANTITY_W},
     };
     const Row host[] = {
-        {"host memory per node", &p->host_bytes, RH_QUANTITY_BYTES},
-        {"drives per node", &p->nvme_bytes, RH_QUANTITY_BYTES},
-        {"drives' bandwidth", &p->nvme_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"host memory", &p->host_bytes, RH_QUANTITY_BYTES},
+        {"drives", &p->nvme_bytes, RH_QUANTITY_BYTES},
+        {"drives' rate", &p->nvme_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
     };
     g_array_append_vals(rows, list, G_N_ELEMENTS(list));
     if (p->host_bytes.value > 0)
         g_array_append_vals(rows, host, G_N_ELEMENTS(host));
 }
 
-/* Appends facts, two per line. */
+/* Appends facts, three per line. */
 static void append_facts(const RhPlatform *p, GString *out)
 {
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
     platform_rows(p, rows);
-    g_autoptr(RhTable) table = rh_table_new("<><>");
-    for (guint i = 0; i < rows->len; i += 2) {
+    g_autoptr(RhTable) table = rh_table_new("<><><>");
+    for (guint i = 0; i + 2 < rows->len; i += 3) {
         const Row *r = &g_array_index(rows, Row, i);
-        bool two = i + 1 < rows->len;
         g_autofree char *a = rh_text_fact(r[0].fact, r[0].kind);
-        g_autofree char *b = two ? rh_text_fact(r[1].fact, r[1].kind) : g_strdup("");
-        rh_table_rowf(table, "%s|%s|%s|%s", r[0].name, a, two ? r[1].name : "", b);
+        g_autofree char *b = rh_text_fact(r[1].fact, r[1].kind);
+        g_autofree char *c = rh_text_fact(r[2].fact, r[2].kind);
+        rh_table_rowf(table, "%s|%s|%s|%s|%s|%s", r[0].name, a, r[1].name, b, r[2].name, c);
     }
     rh_table_append(table, out, "");
 }
