@@ -422,6 +422,16 @@ static void wrong_what_ifs_are_refused(void)
     CU_ASSERT_STRING_EQUAL(p->hash, hash);
 }
 
+/* "node1.speed" slows all GPUs of a node, "node0.gpu5.speed" one. */
+static void speeds_are_set_by_node_and_by_gpu(void)
+{
+    g_autoptr(RhPlatform) p = load("dgx-h100:3");
+    set(p, "node1.speed", "0.5");
+    set(p, "node0.gpu5.speed", "0.8");
+    for (int32_t gpu = 0; gpu < 24; gpu++)
+        CU_ASSERT_EQUAL(rh_platform_gpu_speed(p, gpu), gpu == 5 ? 0.8 : gpu / 8 == 1 ? 0.5 : 1);
+}
+
 /* An unknown key is answered with those of its family, those of the device in full as well. */
 static void unknown_keys_get_their_family(void)
 {
@@ -512,6 +522,7 @@ int main(void)
                                         TEST(what_ifs_change_value_tag_and_hash),
                                         TEST(counts_can_be_set_before_links_are_scaled),
                                         TEST(wrong_what_ifs_are_refused),
+                                        TEST(speeds_are_set_by_node_and_by_gpu),
                                         TEST(unknown_keys_get_their_family),
                                         TEST(one_line_says_what_it_says),
                                         TEST(what_a_line_omits_comes_from_the_dgx),

@@ -328,6 +328,25 @@ static void linear_mixers_have_adapters(void)
     }
 }
 
+/* LFM2's short convolutions have adapters beside both matrices: 2,048 columns to three times as many, and back. */
+static void short_convolutions_have_adapters(void)
+{
+    const double h = 2048, n = 1024, entries = R * (h + 3 * h) + R * (h + h);
+    g_autofree char *path =
+        g_build_filename(g_getenv("REHEARSE_DATA"), "tests", "models", "lfm2.json", NULL);
+    g_autoptr(RhModel) m = rh_model_load(path, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    const RhLayerKind *kind = &m->kinds[m->kind_of_layer[0]];
+    RhShard all = tuned_by(1, (RhLora){16, 0}), none = tuned_by(1, (RhLora){16, RH_LINEAR_FC1});
+    RhShard full = tuned_by(1, (RhLora){0});
+    RH_CHECK_CLOSE(params_of(m, kind, RH_BLOCK_MIXER, &all), entries, 1e-14);
+    RH_CHECK_CLOSE(flops_of_kind(m, kind, RH_BLOCK_MIXER, RH_PASS_BACKWARD_WEIGHT, &all),
+                   2 * n * entries, 1e-14);
+    double fewer = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &full).kept -
+                   rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &none).kept;
+    RH_CHECK_CLOSE(fewer, n * 2 * (h + h), 1e-12); /* inputs of the first and of the second */
+}
+
 /* Falcon-40B's, side by side: both read one normed input, which is kept where either has an adapter. */
 static void side_by_side_one_input_is_kept(void)
 {
@@ -451,6 +470,7 @@ int main(void)
              gradients_of_adapters_alone_are_exchanged},
             {"adapters_look_at_an_encoder_too", adapters_look_at_an_encoder_too},
             {"linear_mixers_have_adapters", linear_mixers_have_adapters},
+            {"short_convolutions_have_adapters", short_convolutions_have_adapters},
             {"side_by_side_one_input_is_kept", side_by_side_one_input_is_kept},
             {"layers_that_are_one_have_one_adapter", layers_that_are_one_have_one_adapter},
             {"texts_are_read_and_wrong_ones_refused", texts_are_read_and_wrong_ones_refused},

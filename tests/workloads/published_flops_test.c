@@ -275,6 +275,41 @@ static void flops_are_those_of_llm_foundrys_page(void)
     check_printed(runs, G_N_ELEMENTS(runs), true, 0.01);
 }
 
+/* MFU that NVIDIA's benchmarks print of their steps, with the whole square, on H100s of 989.4 TFLOP/s.
+ * Source: NVIDIA/dgxc-benchmarking v24.11.1 and v25.02, README of each model. */
+static void mfu_is_that_of_nvidias_benchmarks(void)
+{
+    static const struct {
+        const char *model;
+        double sequence, gpus, batch, iteration_s, mfu_frac;
+    } runs[] = {{"llama-3.1-70b", 8192, 64, 128, 14.72, 0.5410},
+                {"llama-3.1-70b", 8192, 2048, 4096, 14.84, 0.5368},
+                {"llama-3.1-8b", 8192, 8, 128, 12.91, 0.5937},
+                {"llama-3.1-8b", 8192, 128, 2048, 13.16, 0.5828},
+                {"llama-3.1-405b", 8192, 576, 252, 17.2, 0.5578},
+                {"llama-3.1-405b", 8192, 2304, 1008, 17.7, 0.5423},
+                {"gpt3-175b", 2048, 512, 1024, 9.09, 0.4894},
+                {"gpt3-175b", 2048, 2048, 4096, 8.49, 0.5240},
+                {"llama-2-70b", 4096, 64, 128, 6.999, 0.5259},
+                {"llama-2-70b", 4096, 2048, 4096, 7.066, 0.5209}};
+    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
+        g_autoptr(RhModel) m = catalogue(runs[i].model);
+        double flops =
+            runs[i].batch * runs[i].sequence * whole_square_flops(m, (int64_t)runs[i].sequence);
+        RH_CHECK_CLOSE(flops / runs[i].gpus / runs[i].iteration_s / 989.4e12, runs[i].mfu_frac,
+                       0.01);
+    }
+}
+
+/* MFU of Megatron-LM beside MegaScale: 175 billion parameters, 768 samples, on 256 A100s.
+ * Source: Jiang et al. 2024 (arXiv 2402.15627), table 2. */
+static void megatron_has_the_mfu_of_megascales_table(void)
+{
+    g_autoptr(RhModel) m = catalogue("gpt3-175b");
+    double flops = 768 * 2048 * whole_square_flops(m, 2048);
+    RH_CHECK_CLOSE(flops / 256 / 40.0 / 312e12, 0.530, 0.005);
+}
+
 /* FLOPs a byte of a linear layer of 1,024 inputs and 4,096 outputs: of a batch of 512, and of one.
  * Source: NVIDIA, GPU Performance Background User's Guide, table 1. */
 static void linear_layers_have_the_intensity_of_nvidias_guide(void)
@@ -312,6 +347,8 @@ int main(void)
         {"flops_are_those_of_nemos_page", flops_are_those_of_nemos_page},
         {"flops_are_those_of_megatron_bridges_page", flops_are_those_of_megatron_bridges_page},
         {"flops_are_those_of_llm_foundrys_page", flops_are_those_of_llm_foundrys_page},
+        {"mfu_is_that_of_nvidias_benchmarks", mfu_is_that_of_nvidias_benchmarks},
+        {"megatron_has_the_mfu_of_megascales_table", megatron_has_the_mfu_of_megascales_table},
         {"linear_layers_have_the_intensity_of_nvidias_guide",
          linear_layers_have_the_intensity_of_nvidias_guide},
         {0},

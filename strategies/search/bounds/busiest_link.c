@@ -226,8 +226,8 @@ static void add_script(Sum *s, int32_t stage, const RhStageProgram *stage_progra
             }
 }
 
-/* Of all messages of a micro-batch from a stage to another: forward to the next chunk of the model, back
- * to the one before. */
+/* Returns the bytes of a micro-batch's messages from a stage to another: forward to the next chunk
+ * of the model, back to the one before. */
 static double bytes_between(const RhLayout *l, const RhBoundaryMessage *messages, int32_t stage,
                             int32_t other)
 {

@@ -54,7 +54,7 @@ static double together_s(const RhBoundCache *s, const RhProgram *p, int32_t grou
     return time.fixed_s + time.moving_s;
 }
 
-/* In the table; where that is asked for, also for other processes. */
+/* Stores a time in the table and, if learning, among those for other processes. */
 static void *keep(RhBoundCache *s, const RhCollectiveKey *key, const void *value, size_t size)
 {
     void *kept = g_memdup2(value, size);
@@ -84,7 +84,8 @@ static double tally_s(RhBoundCache *s, RhCollectiveKey key, const RhProgram *p, 
     return time.fixed_s + time.moving_s;
 }
 
-/* The same, kept for all bytes where one says what others take. `key` says which groups. */
+/* Returns the time of groups side by side. It is stored per byte, if times of other sizes follow
+ * from one. `key` says which groups. */
 static double together_kept_s(RhBoundCache *s, RhCollectiveKey key, const RhProgram *p,
                               int32_t group, int32_t role, const Call *call)
 {
@@ -148,10 +149,11 @@ static double least_alone_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t 
     return least;
 }
 
-/* Where pairs of GPUs differ in how they are joined, groups beside one another do, too; so do those whose
- * members share nodes in other ways (of every third rank, on nodes of four). One that is ahead in a round meets
- * fewer flows in the next. What goes to neighbours alone has one round, and the last byte over a link is the
- * last group's. Of other algorithms all bytes over the busiest link are counted, whatever the round. */
+/* Do groups side by side go through rounds in step? They do not where pairs of GPUs are joined in
+ * different ways, or where members share nodes in different ways (every third rank, on nodes of
+ * four): a group that is ahead in a round meets fewer flows in the next. An algorithm between
+ * neighbours alone has one round, and the last byte over a link is the last group's. For other
+ * algorithms all bytes over the busiest link count, whatever the round. */
 static bool rounds_keep_step(const RhBoundCache *s, const RhGroupNetwork *net, RhGroupKind kind,
                              const Call *call)
 {

@@ -31,7 +31,7 @@ static RhStepSums over_step(const RhCommSteps *f, bool each)
     return total;
 }
 
-/* When what the first slot's first run waits for is there. */
+/* Returns when the communication that the first slot's first run waits for has ended. */
 static double first_wait_s(const RhCommSteps *f)
 {
     RhSlotKind first = {0, RH_SLOT_FORWARD, true, f->one_microbatch};

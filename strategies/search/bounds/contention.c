@@ -26,7 +26,8 @@ static uint64_t kind_of(const GArray *loads)
     return h;
 }
 
-/* Of groups side by side one may be at one call and one at another: calls that use links otherwise come on top. */
+/* Adds a call's flows to the most per link of its lane. Groups side by side may be at different
+ * calls, so calls over different links add up. */
 static void crowd_call(LaneCrowd *c, const RhCollectiveKey *key)
 {
     const GArray *loads = rh_bound_loads(c->links->cache, c->links->net, key);
@@ -100,7 +101,7 @@ static int route_of(const RhContention *links, int32_t rank, int32_t delta,
                              rh_program_gpu(p, rank + delta), out);
 }
 
-/* One message of every rank to either side. */
+/* Adds one message of every rank in either direction. */
 static void crowd_messages(const RhContention *links, int32_t stage)
 {
     const RhRole *role = rh_program_role(links->net->skeleton, stage);
@@ -116,7 +117,7 @@ static void crowd_messages(const RhContention *links, int32_t stage)
 
 /* --- links that slow nobody down --- */
 
-/* Of routes that cross each link, the capacity of their first links, or last. */
+/* Sum of the capacities of the first links, or last, of the routes that cross each link. */
 typedef struct {
     GHashTable *seen; /* pairs of links */
     double *bytes_per_s;

@@ -26,7 +26,8 @@ static void add_lanes(RhBoundCache *cache, const RhGroupNetwork *net, int32_t st
     }
 }
 
-/* Where pairs of slots may hide all communication, kernels alone count, and each lane by itself. */
+/* Computes the least time of each pass of a layer: that of its busiest lane, or of kernels alone
+ * where pairs of slots may hide all communication. */
 static void fill_passes(RhBoundCache *cache, RhShardCost *shard, const RhGroupNetwork *net,
                         int32_t stage, int kind, double *pass_s)
 {

@@ -1,21 +1,23 @@
-/* What a rank sends out of its node. Collectives beside one another share its NIC, where what it sends itself
- * goes one byte after another: layers' tokens beside gathers of parameters and sums of gradients, of which the
- * segment graph knows how long each takes alone.
+/* Egress: bytes that a rank sends out of its node. Collectives beside one another share its NIC,
+ * where what it sends itself goes one byte after another: layers' tokens beside gathers of
+ * parameters and sums of gradients, of which the segment graph knows how long each takes alone.
  *
- * Ahead of a run: when parameters are there that it waits for, all that was gathered before is, and what layers
- * sent whose answers kernels waited for. Behind a run: whatever is called behind its start is sent behind its
- * start, and then come the stage's end and optimizer.
+ * Ahead of a run: when parameters are there that it waits for, all that was gathered before is, and
+ * what layers sent whose answers kernels waited for. Behind a run: whatever is called behind its
+ * start is sent behind its start, and then come the stage's end and optimizer.
  *
- * Which rank? The graph's time of a start is a bound of the rank that is last there, whichever that is, so of
- * every collective the rank counts that sends least. Its own flows alone count, over its own NIC.
+ * Which rank? The graph's time of a start is a bound of the rank that is last there, whichever that
+ * is, so of every collective the rank counts that sends least. Its own flows alone count, over its
+ * own NIC.
  *
- * What is called behind a start? Communication of a stage program behind the runs before. A collective of a layer
- * follows those before it in its lane; in a run whose last one in that lane waits for a kernel of the run, that
- * kernel begins when the compute lane is free. Such a run is an anchor: what runs behind it call begins behind
- * its start.
+ * What is called behind a start? Communication of a stage program behind the runs before. A
+ * collective of a layer follows those before it in its lane; in a run whose last one in that lane
+ * waits for a kernel of the run, that kernel begins when the compute lane is free. Such a run is an
+ * anchor: what runs behind it call begins behind its start.
  *
- * Nothing is claimed where replicas do not lie alike, where two micro-batches take turns on a stage, where
- * ranks talk message by message, and for jobs of which the engine might merge ranks, and links with them. */
+ * Nothing is claimed where replicas do not lie alike, where two micro-batches take turns on a
+ * stage, where ranks talk message by message, and for jobs of which the engine might merge ranks,
+ * and links with them. */
 #include "sim/collective/collective.h"
 #include "sim/engine/fold.h"
 #include "strategies/search/bounds/bound_cache.h"
@@ -50,7 +52,7 @@ static void add_schedule(const RhPlatform *p, const RhSchedule *schedule, const 
     }
 }
 
-/* Of all ranks of the role, the least that any sends. */
+/* Returns the least time that any rank of the role sends. */
 static double least_s(const RhBoundCache *s, const RhProgram *p, int32_t group, int32_t role_index,
                       const RhCollectiveKey *key, RhAlgo algo)
 {
@@ -99,7 +101,7 @@ static double collective_s(RhBoundCache *s, const RhGroupNetwork *net, const RhP
 
 /* --- layers --- */
 
-/* Of what it waits for. */
+/* Returns the lanes of the tasks that a task waits for, as bits. */
 static uint32_t lanes_before(const RhLayerPass *pass, const RhLayerOp *task)
 {
     uint32_t lanes = 0;
@@ -194,7 +196,8 @@ static void add_layers(const Stage *t, const RhSlot *slot)
     add_run(t, &sum);
 }
 
-/* In the order in which the graph runs them; what a stage program sends goes to the run before. */
+/* Adds the runs of a slot in the order in which the graph performs them; communication of a stage
+ * program is added to the run before it. */
 static void add_slot(const Stage *t, const RhSlot *slot, const RhSlotKind *kind)
 {
     const RhStageProgram *stage_program = t->flows->stage_program;
@@ -211,7 +214,8 @@ static void add_slot(const Stage *t, const RhSlot *slot, const RhSlotKind *kind)
     }
 }
 
-/* Of the communications of the stage's beginning, with all before each. */
+/* Returns, for each communication at the stage's beginning, the time of sending it and all before
+ * it. */
 static double *gathered_new(const Stage *t)
 {
     RhInstrRange begin = t->flows->stage_program->begin;
@@ -285,7 +289,8 @@ void rh_egress_run(RhStageEgress *stage, double start_s)
     stage->called_s += run->item_s;
 }
 
-/* Behind every anchor what runs behind it send, and stage programs from it on. */
+/* Returns the latest bound: the start of each anchor, and all that is sent from it on by runs and
+ * stage programs. */
 double rh_egress_s(const RhEgress *s)
 {
     RhCommSteps *const *flows = rh_bound_comm_steps(s->cache, s->l);

@@ -20,7 +20,7 @@
 #include "strategies/search/bounds/contention.h"
 #include "strategies/search/bounds/gradient_interference.h"
 
-/* What is asked of one stage. */
+/* Question about one stage: a member of its block and a link. */
 typedef struct {
     RhContention links;
     int32_t stage;
@@ -115,7 +115,7 @@ static void call_clear(void *call)
     g_clear_pointer(&((RhGradientCall *)call)->flows, g_array_unref);
 }
 
-/* NULL: none, or some that look back. */
+/* Returns the reductions of the stage; NULL if there are none or one depends on an earlier step. */
 static GArray *calls_of(const Ask *a)
 {
     const GArray *steps = a->links.flows[a->stage]->stage_program->steps;
@@ -195,7 +195,7 @@ static void add_stretch(GArray *path, double kernels_s, double meets_s)
     g_array_append_val(path, ((RhGradientInterval){kernels_s, meets_s}));
 }
 
-/* NULL: of a task on it nothing is known. */
+/* Returns the path to a task; NULL if a task on it is unknown. */
 static GArray *path_to(const Ask *a, const RhLayerPass *pass, const Reached *all, int32_t end)
 {
     g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -283,7 +283,8 @@ static bool meets_on(const Ask *a)
     return false;
 }
 
-/* Of links from or to the member on the way to members of its block. */
+/* Tries every link on the routes between the member and others of its block; keeps the one with the
+ * most worth in `best`. */
 static void try_links(Ask *a, GArray *calls, Ask *best, double *most)
 {
     const RhPlatform *p = a->links.cache->c->platform;
@@ -306,7 +307,8 @@ static void try_links(Ask *a, GArray *calls, Ask *best, double *most)
     }
 }
 
-/* `calm`: flows per link but for messages ahead, to and from the stage's ranks. */
+/* Computes the interference of one stage; NULL if there is none. `calm`: flows per link without
+ * messages ahead, to and from the stage's ranks. */
 static RhGradientStage *stage_new(const RhContention *links, int32_t *calm, int32_t stage)
 {
     int32_t size = links->net->block;
@@ -348,7 +350,8 @@ void rh_gradient_interference_free(void *data)
     g_free(sums);
 }
 
-/* Without messages ahead to and from the stage's ranks; where a schedule turns, these go either way. */
+/* Returns flows per link without messages ahead to and from the stage's ranks; where a schedule
+ * turns, messages go both ways and are kept. */
 static int32_t *calm_new(const RhContention *links, int32_t stage)
 {
     const RhRole *role = rh_program_role(links->net->skeleton, stage);
@@ -384,7 +387,8 @@ static bool replicas_meet(const RhGroupNetwork *net, RhCommSteps *const *flows)
     return meet;
 }
 
-/* Behind a backward, where all is calm, no parameters are on their way; the norm waits for all sums. */
+/* Computes the interference of all stages. In a calm job no parameters are gathered after a
+ * backward, and the norm waits for all sums. */
 static RhGradientInterference *sums_new(RhBoundCache *cache, const RhLayout *l,
                                         const RhGroupNetwork *net, RhShardCost *shard)
 {

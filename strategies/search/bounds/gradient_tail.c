@@ -88,7 +88,7 @@ static double beside_s(const Tail *t, const RhGradientFlow *flow)
     return rh_min_d(most * (1 + 1e-9), flow->moving_s);
 }
 
-/* What a call adds to the path, or to what comes behind it. */
+/* Returns the time that a call adds to the path or after it. */
 static double added_s(const Tail *t, const RhGradientCall *call)
 {
     double sum = 0;

@@ -8,7 +8,8 @@
 
 /* Blocks looked at for the one whose ranks lie worst. */
 #define BLOCKS_MAX 64
-/* Those followed besides, of so many GPUs at most; their keys, as there are fewer nets. */
+/* Number of further blocks that are followed, if there are at most so many GPUs; and the distance
+ * of their keys. */
 #define OTHERS_MAX      7
 #define OTHERS_GPUS_MAX 512
 #define OTHERS_STRIDE   (1 << 20)
@@ -63,7 +64,7 @@ static int32_t crossings(const RhPlatform *p, const RhProgram *program, int32_t 
     return nodes_spanned(p, gpus, g->size);
 }
 
-/* Of every rank, how often its groups cross nodes, those of the first kind first. */
+/* Returns for every rank how often its groups cross nodes; groups of the first kind weigh most. */
 static double *crossed_of(const RhPlatform *p, const RhPlacement *at)
 {
     double *crossed = g_new0(double, at->program->ranks_count);
@@ -158,11 +159,12 @@ static bool mesh_turns(const RhPlatform *p, int32_t by)
     return true;
 }
 
-/* On a mesh pairs differ. Blocks of one rank, of whole nodes, or of parts of a node that its turns bring
- * over one another have collectives that take as long; messages do where all go to other nodes. Groups
- * that have several GPUs of a node in several blocks may yet end one before the other: they are at one
- * time in the network where a block's ranks meet in every layer, and in the norm before what follows; not where
- * second shares are gathered so, ahead of layers: who has the quicker pairs is earlier with the next gathers. */
+/* Do blocks of a mesh take the same time, although pairs of GPUs differ? Collectives do if blocks
+ * are single ranks, whole nodes, or parts of a node that its turns map to one another; messages do
+ * if all go to other nodes. Groups with several GPUs of a node in several blocks may end at
+ * different times: they are in step where a block's ranks meet in every layer, and in the norm
+ * before what follows; but not where second shares are gathered so, ahead of layers: ranks with the
+ * quicker pairs are earlier with the next gathers. */
 static bool mesh_is_alike(const RhProblem *c, const RhGrid *g, int32_t apart)
 {
     int32_t each = c->platform->gpus_per_node, pp = g->extent[RH_DIM_PP];
@@ -187,7 +189,7 @@ static bool blocks_lie_alike(const RhProblem *c, const RhGrid *g)
     return fit && (p->mesh.gpus == 0 || mesh_is_alike(c, g, apart));
 }
 
-/* Of the block in every stage. False: not all are the same. */
+/* Sets the block's placement in every stage; returns false if not all are equal. */
 static bool place_ranks(RhBoundCache *s, RhGroupNetwork *n, int32_t block, int32_t rank)
 {
     const RhGrid *g = &n->grid;
@@ -221,7 +223,8 @@ static int32_t worst_place(const RhGroupNetwork *n)
     return worst;
 }
 
-/* `key`: where stages differ. */
+/* Follows a block: sets its placements with its worst place. `key` is the key of its placements if
+ * stages differ. */
 static void follow(RhBoundCache *s, RhGroupNetwork *n, int32_t block, int32_t key)
 {
     n->placement = g_new(const RhPlacement *, n->grid.extent[RH_DIM_PP]);

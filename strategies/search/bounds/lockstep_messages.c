@@ -29,7 +29,8 @@ typedef struct {
 
 /* --- what each stage calls --- */
 
-/* What goes to neighbours alone goes between the same members, whether it sums, gathers or both. */
+/* Returns the operation that stands for `op`: an algorithm between neighbours has the same pairs,
+ * whether it sums, gathers or both. */
 static RhOp alike(RhOp op, RhAlgo algo)
 {
     bool passes = op == RH_OP_ALL_REDUCE || op == RH_OP_REDUCE_SCATTER;

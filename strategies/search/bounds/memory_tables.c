@@ -72,7 +72,7 @@ static RhStagePeaks *peaks_of(RhBoundCache *s, RhMemoryTables *rooms,
     return peaks;
 }
 
-/* What a stage's device has, over what the first one has. */
+/* Returns the memory of a stage's device relative to the first one's. */
 static double room_of(const RhProblem *c, const RhLayout *l, int32_t stage)
 {
     if (rh_platform_devices_count(c->platform) == 1)
@@ -195,8 +195,9 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
     return true;
 }
 
-/* Where GPUs are alike and nothing goes to hosts, the order of ranks changes no memory. It is the innermost knob of the
- * space: the answer of the layout before is this one's. */
+/* Computes the memory, or takes that of the layout before, if only the order of ranks differs: it
+ * is the innermost knob of the space, and changes no memory where GPUs are alike and nothing is
+ * copied to hosts. */
 bool rh_bound_memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
                             RhTrainMemory *out)
 {

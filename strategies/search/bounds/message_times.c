@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 
-/* No message yet: whatever comes is luckier. */
+/* Makes hops without a message; any message is quicker. */
 static RhLinkCost *hops_new(const RhMessageTimes *to)
 {
     RhLinkCost *hops = g_new(RhLinkCost, 2 * to->stages);
@@ -27,7 +27,8 @@ static bool goes(const RhMessageTimes *to, const RhPattern *pattern, int back)
 
 /* --- of a quotient --- */
 
-/* What the engine takes for it alone at least: as a timer, and as a flow, whose weights may be rounded. */
+/* Returns the least time per byte that the engine takes for the class alone: as a timer, and as a
+ * flow, whose weights may be rounded. */
 static double class_s_per_byte(const RhFoldedNetwork *q, const RhFlowClass *class)
 {
     double flow = 0;
@@ -97,7 +98,8 @@ static double kept_frac(double own, double most)
     return most <= RH_WEIGHT_MAX ? 1 : fmax(0, 1 - most / (2 * RH_WEIGHT_MAX * own));
 }
 
-/* Of the flows of one pattern each link holds as many as they take of its time. */
+/* Returns the cost of a hop with merged flows: each link holds as many flows of the pattern as they
+ * take of its time. */
 static RhLinkCost merged_hop(const RhTraffic *t, const RhTrafficFlow *flow,
                              const RhMergedRate *step, const double *flows)
 {

@@ -29,7 +29,7 @@ typedef struct {
     double latency_s;
 } Message;
 
-/* False: nothing is known of the task. */
+/* Adds a task to the least effect of the message; returns false if nothing is known of it. */
 static bool take_task(const Message *m, const RhLayerOp *task, RhP2pInterference *share)
 {
     const RhGroupNetwork *net = m->links->net;
@@ -61,7 +61,7 @@ static bool take_items(const Message *m, RhP2pInterference *share)
     return known;
 }
 
-/* What a pass gathers before its layers. */
+/* Adds what passes gather before their layers. */
 static bool take_steps(const Message *m, RhP2pInterference *share)
 {
     const RhStageProgram *stage_program = m->links->flows[m->stage]->stage_program;
@@ -78,7 +78,7 @@ static bool take_steps(const Message *m, RhP2pInterference *share)
     return known;
 }
 
-/* Of all collectives that may come next. False: of one of them nothing is known. */
+/* Adds all collectives that may come next; returns false if nothing is known of one. */
 static bool take_all(const Message *m, RhP2pInterference *share)
 {
     return take_items(m, share) && take_steps(m, share) && share->most_s < (double)INFINITY;
@@ -89,7 +89,7 @@ static double worth_s(const RhContention *links, const RhP2pInterference *share)
     return rh_p2p_interference_s(share, links->shard->model_cost->least_message_bytes);
 }
 
-/* Of the messages of all members and of the links of each the one that keeps the group back longest. */
+/* Returns the effect of the message and link, of all members, that delay the group longest. */
 static RhP2pInterference share_of(const RhContention *links, int32_t stage, bool back)
 {
     const RhPlatform *p = links->cache->c->platform;

@@ -1,4 +1,4 @@
-/* Kernels of a layer of Llama-2-70B beside times that others measured. The constants of both devices were fitted to
+/* Kernels of layers of Llama-2 beside times that others measured. The constants of both devices were fitted to
  * other tables. */
 #include <math.h>
 
@@ -69,6 +69,34 @@ static void products_on_an_a100_take_as_long_as_vidur_measured(void)
     check_products("a100-sxm-80", products, G_N_ELEMENTS(products));
 }
 
+/* Products of Llama-2-7B on an H100, of whole layers and of one of eight ranks.
+ * Source: microsoft/vidur 7d47513, profiling/compute/h100/meta-llama/Llama-2-7b-hf/mlp.csv, medians. */
+static void small_products_on_an_h100_take_as_long_as_vidur_measured(void)
+{
+    static const Product products[] = {
+        {4096, 12288, 4096, 584e-6}, {4096, 4096, 4096, 193e-6},  {4096, 22016, 4096, 987e-6},
+        {4096, 4096, 11008, 441e-6}, {1024, 12288, 4096, 151e-6}, {1024, 4096, 4096, 49e-6},
+        {1024, 22016, 4096, 256e-6}, {1024, 4096, 11008, 109e-6}, {4096, 1536, 4096, 86e-6},
+        {4096, 4096, 512, 30e-6},    {4096, 2752, 4096, 132e-6},  {4096, 4096, 1376, 69e-6},
+        {1024, 1536, 4096, 27e-6},   {1024, 4096, 512, 13e-6},    {1024, 2752, 4096, 46e-6},
+        {1024, 4096, 1376, 22e-6}};
+    check_products("h100-sxm", products, G_N_ELEMENTS(products));
+}
+
+/* Products of Llama-2-7B on an A100, of whole layers and of one of eight ranks.
+ * Source: microsoft/vidur 7d47513, profiling/compute/a100/meta-llama/Llama-2-7b-hf/mlp.csv, medians. */
+static void small_products_on_an_a100_take_as_long_as_vidur_measured(void)
+{
+    static const Product products[] = {
+        {4096, 12288, 4096, 1911e-6}, {4096, 4096, 4096, 611e-6},  {4096, 22016, 4096, 3365.5e-6},
+        {4096, 4096, 11008, 1604e-6}, {1024, 12288, 4096, 475e-6}, {1024, 4096, 4096, 176e-6},
+        {1024, 22016, 4096, 877e-6},  {1024, 4096, 11008, 431e-6}, {4096, 1536, 4096, 231e-6},
+        {4096, 4096, 512, 86e-6},     {4096, 2752, 4096, 410e-6},  {4096, 4096, 1376, 242.5e-6},
+        {1024, 1536, 4096, 57e-6},    {1024, 4096, 512, 30e-6},    {1024, 2752, 4096, 111e-6},
+        {1024, 4096, 1376, 64e-6}};
+    check_products("a100-sxm-80", products, G_N_ELEMENTS(products));
+}
+
 /* A residual sum of 8,192 columns reads two tensors and writes one.
  * Source: microsoft/vidur 7d47513, profiling/compute, meta-llama/Llama-2-70b-hf/mlp.csv, medians of `add`. */
 static void sums_take_as_long_as_vidur_measured(void)
@@ -96,6 +124,10 @@ int main(void)
          products_on_an_h100_take_as_long_as_vidur_measured},
         {"products_on_an_a100_take_as_long_as_vidur_measured",
          products_on_an_a100_take_as_long_as_vidur_measured},
+        {"small_products_on_an_h100_take_as_long_as_vidur_measured",
+         small_products_on_an_h100_take_as_long_as_vidur_measured},
+        {"small_products_on_an_a100_take_as_long_as_vidur_measured",
+         small_products_on_an_a100_take_as_long_as_vidur_measured},
         {"sums_take_as_long_as_vidur_measured", sums_take_as_long_as_vidur_measured},
         {0},
     };

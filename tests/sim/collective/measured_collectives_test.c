@@ -110,6 +110,18 @@ static void sums_take_as_long_as_vidur_measured(void)
     check_timed(rows, G_N_ELEMENTS(rows), NULL);
 }
 
+/* Sums of 32 and 64 MiB among two and four H100s, and of 32 among eight.
+ * Source: microsoft/vidur 7d47513, profiling/network/h100_dgx/all_reduce.csv, medians. */
+static void sums_on_h100s_take_as_long_as_vidur_measured(void)
+{
+    static const Timed rows[] = {{"dgx-h100", RH_OP_ALL_REDUCE, 2, 64, 245e-6},
+                                 {"dgx-h100", RH_OP_ALL_REDUCE, 4, 64, 318e-6},
+                                 {"dgx-h100", RH_OP_ALL_REDUCE, 2, 32, 136e-6},
+                                 {"dgx-h100", RH_OP_ALL_REDUCE, 4, 32, 167e-6},
+                                 {"dgx-h100", RH_OP_ALL_REDUCE, 8, 32, 196e-6}};
+    check_timed(rows, G_N_ELEMENTS(rows), NULL);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -118,6 +130,8 @@ int main(void)
         {"exchanges_take_as_long_as_apex_measured", exchanges_take_as_long_as_apex_measured},
         {"sums_take_as_long_as_apex_measured", sums_take_as_long_as_apex_measured},
         {"switches_sum_as_fast_as_was_measured", switches_sum_as_fast_as_was_measured},
+        {"sums_on_h100s_take_as_long_as_vidur_measured",
+         sums_on_h100s_take_as_long_as_vidur_measured},
         {"sums_take_as_long_as_vidur_measured", sums_take_as_long_as_vidur_measured},
         {0},
     };

@@ -27,7 +27,7 @@ static double log2_up(int32_t members)
 }
 
 /* A ring gathers, and scatters sums, in p - 1 steps of an n-th each.
- * Source: Thakur et al. 2005, sections 4.1 and 4.3. */
+ * Source: Thakur et al. 2005, section 4. */
 static void rings_gather_as_thakur_says(void)
 {
     for (int32_t p = 2; p <= 129; p += p < 10 ? 1 : 17) {
@@ -37,7 +37,7 @@ static void rings_gather_as_thakur_says(void)
 }
 
 /* Recursive doubling gathers in lg p steps, of powers of two.
- * Source: Thakur et al. 2005, section 4.1. */
+ * Source: Thakur et al. 2005, section 4. */
 static void doubling_gathers_as_thakur_says(void)
 {
     for (int32_t p = 2; p <= 1024; p *= 2)
@@ -45,7 +45,7 @@ static void doubling_gathers_as_thakur_says(void)
 }
 
 /* Recursive doubling sums the whole buffer in each of lg p steps.
- * Source: Thakur et al. 2005, section 4.5. */
+ * Source: Thakur et al. 2005, section 4. */
 static void doubling_sums_as_thakur_says(void)
 {
     for (int32_t p = 2; p <= 1024; p *= 2)
@@ -53,7 +53,7 @@ static void doubling_sums_as_thakur_says(void)
 }
 
 /* Halves are scattered, and doubles gathered: 2 lg p steps, 2 (p - 1) / p of the bytes.
- * Source: Rabenseifner 2004, as in Thakur et al. 2005, section 4.5. */
+ * Source: Rabenseifner 2004, as in Thakur et al. 2005, section 4. */
 static void rabenseifner_sums_as_he_says(void)
 {
     for (int32_t p = 2; p <= 1024; p *= 2)
@@ -70,7 +70,7 @@ static void rings_sum_as_patarasuk_says(void)
 }
 
 /* A binomial tree hands the whole buffer on in lg p steps, rounded up.
- * Source: Thakur et al. 2005, section 4.2. */
+ * Source: Thakur et al. 2005, section 4. */
 static void trees_broadcast_as_thakur_says(void)
 {
     for (int32_t p = 2; p <= 129; p += p < 10 ? 1 : 17)
@@ -86,7 +86,7 @@ static void barriers_disseminate_as_hensgen_says(void)
 }
 
 /* Pairwise exchange has p - 1 steps, in which a member sends all but its own part.
- * Source: Thakur et al. 2005, section 4.4. */
+ * Source: Thakur et al. 2005, section 4. */
 static void pairs_exchange_as_thakur_says(void)
 {
     for (int32_t p = 2; p <= 129; p += p < 10 ? 1 : 17)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "sim/critical_path.h"
 #include "sim/engine/workers/isolated_run.h"
+#include "sim/import/chakra.h"
 #include "sim/import/imported_trace.h"
 #include "tests/kit/program_kit.h"
 #include "tests/kit/train_kit.h"
@@ -367,6 +368,19 @@ static void collectives_that_wait_for_each_other_are_named(void)
     CU_ASSERT_PTR_NOT_NULL(at);
 }
 
+/* Ranks that are negative, or too large to be whole numbers, are unknown ones (-1). */
+static void ranks_that_are_no_numbers_are_unknown(void)
+{
+    static const double numbers[] = {-3, 1e16, 1e300};
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        RhChakraNode node = rh_chakra_node();
+        rh_chakra_attribute(&node, "comm_src", 5, NULL);
+        CU_ASSERT_EQUAL(node.src, 5);
+        rh_chakra_attribute(&node, "comm_src", numbers[i], NULL);
+        CU_ASSERT_EQUAL(node.src, -1);
+    }
+}
+
 /* Control dependencies that close a ring are those of call stacks. */
 static void callers_are_not_waited_for(void)
 {
@@ -433,6 +447,7 @@ int main(void)
         {"cut off traces are refused or shorter", cut_off_traces_are_refused_or_shorter},
         {"collectives that wait for each other are named",
          collectives_that_wait_for_each_other_are_named},
+        {"ranks that are no numbers are unknown", ranks_that_are_no_numbers_are_unknown},
         {"callers are not waited for", callers_are_not_waited_for},
         {"members in boxes are patterns", members_in_boxes_are_patterns},
         {0}};

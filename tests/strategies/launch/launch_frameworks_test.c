@@ -156,6 +156,17 @@ static void a_recipe_says_the_layout(void)
     }
 }
 
+/* NeMo counts the tokens before a query's own: a window of 4,096 is one of 4,095 and none after; no window is none. */
+static void a_recipe_has_the_models_window(void)
+{
+    g_auto(TrainKit) near = train_kit("mistral-7b", "dgx-h100:1", "bare", 64, 8192);
+    g_auto(TrainKit) all = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 64, 8192);
+    g_autoptr(RhLaunch) windowed = launch_of(&near, "nemo", "tp4,dp2");
+    g_autoptr(RhLaunch) whole = launch_of(&all, "nemo", "tp4,dp2");
+    CU_ASSERT_PTR_NOT_NULL(strstr(windowed->files, "window_size=(4095, 0)"));
+    CU_ASSERT_PTR_NULL(strstr(whole->files, "window_size"));
+}
+
 /* --- TorchTitan --- */
 
 static void fsdp_is_said_by_degrees_and_by_what_stays_gathered(void)
@@ -427,6 +438,7 @@ int main(void)
             {"every_field_of_a_recipe_is_one_of_the_project",
              every_field_of_a_recipe_is_one_of_the_project},
             {"a_recipe_says_the_layout", a_recipe_says_the_layout},
+            {"a_recipe_has_the_models_window", a_recipe_has_the_models_window},
             {"fsdp_is_said_by_degrees_and_by_what_stays_gathered",
              fsdp_is_said_by_degrees_and_by_what_stays_gathered},
             {"splits_are_dealt_out_as_they_are_rehearsed",

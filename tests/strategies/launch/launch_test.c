@@ -68,6 +68,16 @@ static void a_llama_is_said_in_full(void)
                                          {0}});
 }
 
+/* Gradients of one replica alone are not reduced: no flag overlaps it. */
+static void one_replica_overlaps_no_reduction(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 64, 4096);
+    g_auto(GStrv) one = flags_of(&k, "tp4,pp2,dp1,zero0"), two = flags_of(&k, "tp4,dp2,zero0");
+    CU_ASSERT_PTR_NULL(value_of(one, "--overlap-grad-reduce"));
+    CU_ASSERT_PTR_NOT_NULL(value_of(two, "--overlap-grad-reduce"));
+    CU_ASSERT_PTR_NULL(value_of(two, "--use-distributed-optimizer"));
+}
+
 static void models_differ_in_what_is_said(void)
 {
     g_auto(TrainKit) gpt = train_kit("gpt2", "dgx-h100:1", "megatron", 64, 1024);
@@ -370,6 +380,7 @@ int main(void)
         "launch",
         (RhTest[]){
             {"a_llama_is_said_in_full", a_llama_is_said_in_full},
+            {"one_replica_overlaps_no_reduction", one_replica_overlaps_no_reduction},
             {"models_differ_in_what_is_said", models_differ_in_what_is_said},
             {"experts_are_said_in_full", experts_are_said_in_full},
             {"every_flag_is_a_flag_of_megatron", every_flag_is_a_flag_of_megatron},
