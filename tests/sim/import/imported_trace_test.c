@@ -147,6 +147,7 @@ static void as_many_predecessors_as_a_task_has_need_no_mark(void)
     CU_ASSERT_EQUAL(marks_for(UINT8_MAX + 1), 1);
 }
 
+/* Messages beyond the streams queue behind other messages, never on the lane of compute. */
 static void more_at_once_than_streams_is_told(void)
 {
     g_autoptr(GString) text = g_string_new("num_ranks 2\n");
@@ -162,6 +163,9 @@ static void more_at_once_than_streams_is_told(void)
     double step_s = foreign_step(f, p);
     CU_ASSERT_TRUE(f->queued > 0);
     CU_ASSERT_TRUE(step_s >= 200 * 1e5 / rh_platform_link_bytes_per_s(p, 0));
+    g_autoptr(RhProgram) program = rh_imported_trace_program(f, p, NULL);
+    for (guint i = 0; i < program->tasks->len; i++)
+        CU_ASSERT_NOT_EQUAL(g_array_index(program->tasks, RhTask, i).lane, RH_LANE_COMPUTE);
 }
 
 static void wrong_texts_say_where_and_what(void)

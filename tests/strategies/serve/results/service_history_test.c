@@ -7,7 +7,7 @@
 #include "tests/kit/serve_kit.h"
 
 typedef struct {
-    double sequences_s, there_s, cached_most_frac, arrived, ended;
+    double sequences_s, there_s, cached_s, cached_most_frac, arrived, ended;
 } Sums;
 
 static Sums sums_of(const RhServiceHistory *h)
@@ -17,6 +17,7 @@ static Sums sums_of(const RhServiceHistory *h)
         const RhServiceBin *bin = &h->bins[i];
         s.sequences_s += bin->waiting_s + bin->running_s;
         s.there_s += bin->there_s;
+        s.cached_s += bin->cached_s;
         s.cached_most_frac = fmax(s.cached_most_frac, bin->cached_most_frac);
     }
     return s;
@@ -59,11 +60,12 @@ static void a_ramp_is_even(void)
     rh_service_history_free(h);
 }
 
-/* Replicas that are always there are all there in each time, the last and part-filled one too. */
+/* Replicas that are always there are all there in each time, the last and part-filled one too, and
+ * the times hold what the bins do. */
 static void check_times(const RhServiceResult *result, guint requests, int32_t replicas)
 {
     g_autoptr(GArray) times = rh_served_times(result, 60);
-    double arrived = 0, ended = 0, t_s = 0;
+    double arrived = 0, ended = 0, t_s = 0, cached_s = 0;
     double width_s = g_array_index(times, RhMetricsOverTime, 0).t_end_s;
     CU_ASSERT_TRUE(times->len > 0 && times->len <= 60);
     for (guint i = 0; i < times->len; i++) {
@@ -77,10 +79,13 @@ static void check_times(const RhServiceResult *result, guint requests, int32_t r
         ended += t->ended_per_s * (t->t_end_s - t->t_begin_s);
         CU_ASSERT_TRUE(!(t->p50_s[RH_METRIC_TTFT] > t->p99_s[RH_METRIC_TTFT]));
         CU_ASSERT_TRUE(t->cached_frac <= t->cached_most_frac + 1e-9);
+        cached_s += t->cached_frac * t->replicas * (t->t_end_s - t->t_begin_s);
     }
     CU_ASSERT_EQUAL(t_s, result->history->t_end_s);
     CU_ASSERT_DOUBLE_EQUAL(arrived, requests, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(ended, requests, 1e-6);
+    CU_ASSERT_TRUE(cached_s > 0);
+    CU_ASSERT_DOUBLE_EQUAL(cached_s / sums_of(result->history).cached_s, 1, 1e-6);
 }
 
 /* The sequences in a history sum to the times that requests were there (Little), and its fullest
