@@ -34,7 +34,7 @@ void rh_surfaces_note(const RhSurfacesWork *w, const char *format, ...);
 /* "gemm fp8", "decode d128, cache bf16". Caller frees. */
 char *rh_surface_of_name(const RhSurfaceOf *kind);
 /* Libraries that have rows of a kind of experts, interned: those of the first file first, and of one file
- * that with most rows. Caller frees. */
+ * that with most rows of one rank. Caller frees. */
 GPtrArray *rh_surface_libraries(const RhSurfacesWork *w, const RhSurfaceOf *kind);
 /* RhSurfaceSample of the first file that has rows of the kind which can be used. Caller frees. */
 GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind);

@@ -198,7 +198,7 @@ static const char *main_source(const RhKernelTables *t, const RhSurfaceOf *kind,
     return most;
 }
 
-/* Orders libraries by their rows, which the table `user` counts. */
+/* Orders libraries by their rows of one rank, which the table `user` counts. */
 static gint by_rows(gconstpointer a, gconstpointer b, gpointer user)
 {
     int rows_a = GPOINTER_TO_INT(g_hash_table_lookup(user, *(const char *const *)a)),
@@ -217,9 +217,10 @@ static void add_libraries(const RhKernelTables *t, const RhSurfaceOf *kind, GPtr
         if (!is_of(kind, row) || g_ptr_array_find(out, row->library, NULL))
             continue;
         int count = GPOINTER_TO_INT(g_hash_table_lookup(counts, row->library));
-        if (count == 0)
+        if (!g_hash_table_contains(counts, row->library))
             g_ptr_array_add(own, (gpointer)row->library);
-        g_hash_table_insert(counts, (gpointer)row->library, GINT_TO_POINTER(count + 1));
+        g_hash_table_insert(counts, (gpointer)row->library,
+                            GINT_TO_POINTER(count + (row->spread ? 0 : 1)));
     }
     g_ptr_array_sort_with_data(own, by_rows, counts);
     for (guint k = 0; k < own->len; k++) {

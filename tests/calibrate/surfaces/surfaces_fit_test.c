@@ -278,6 +278,11 @@ static void libraries_of_experts_are_not_mixed(void)
     RhKernelTables *few = experts_table("moe_torch_flow_min_latency", 30, 1);
     g_array_append_vals(tables[0]->rows, few->rows->data, few->rows->len);
     rh_tables_free(few);
+    for (int i = 0; i < 400; i++) { /* of several ranks: these make no library the first */
+        RhTableSample other = g_array_index(tables[0]->rows, RhTableSample, 320 + i % 200);
+        other.spread = true;
+        g_array_append_val(tables[0]->rows, other);
+    }
     g_autoptr(RhSurfacesFit) fit = fit_of(tables, 2, NULL);
     CU_ASSERT_TRUE_FATAL(fit && fit->surfaces->len == 2);
     const RhSurface *first = g_ptr_array_index(fit->surfaces, 0),
