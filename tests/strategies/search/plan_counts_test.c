@@ -1,5 +1,7 @@
 /* Counts that a plan reports of its search: each stage of the funnel has fewer layouts than the one before. */
 #include "strategies/search/plan.h"
+
+#include "strategies/search/memory_budget.h"
 #include "tests/kit/train_kit.h"
 
 static void each_stage_has_fewer_layouts(void)
@@ -18,9 +20,28 @@ static void each_stage_has_fewer_layouts(void)
     CU_ASSERT_TRUE(plan->entries->len > 0 && plan->lost_count == 0 && plan->too_large_count == 0);
 }
 
+/* Where every layout of the space is screened, those are counted that fit by their memory. */
+static void a_listed_space_is_screened_by_memory(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 32, 4096);
+    RhPlanOptions o = {.gap_frac = 0.002, .jobs = 1, .listed = true, .unperformed = true};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+    double most_bytes = rh_memory_budget(&k.c, NULL, 0, 0).most_bytes;
+    int64_t fit = 0;
+    for (guint i = 0; i < space->len; i++)
+        fit += rh_train_memory(&k.c, &g_array_index(space, RhLayout, i)).peak_bytes <= most_bytes;
+    CU_ASSERT_EQUAL(plan->legal_count, space->len);
+    CU_ASSERT_EQUAL(plan->fit_count, fit);
+    CU_ASSERT_TRUE(fit > 0 && fit < plan->legal_count);
+}
+
 int main(void)
 {
     return rh_test_main(
         "plan_counts",
-        (RhTest[]){{"each_stage_has_fewer_layouts", each_stage_has_fewer_layouts}, {0}});
+        (RhTest[]){{"each_stage_has_fewer_layouts", each_stage_has_fewer_layouts},
+                   {"a_listed_space_is_screened_by_memory", a_listed_space_is_screened_by_memory},
+                   {0}});
 }
