@@ -5,6 +5,7 @@
 
 #define RH_SCHEDULERS(ROW)                                                                         \
     ROW(vllm)                                                                                      \
+    ROW(vllm_prefill)                                                                              \
     ROW(sglang)                                                                                    \
     ROW(trtllm)                                                                                    \
     ROW(trtllm_whole)                                                                              \

@@ -105,6 +105,23 @@ static int32_t most_read_at_once(const RhServiceResult *r)
     return most;
 }
 
+/* The engine of before 0.8 reads whole prompts in iterations of their own, in which nobody else gets a token. */
+static void old_engines_read_prompts_alone(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm-0.7,tp1,chunk=1000");
+    g_autoptr(RhRequests) requests = every(0.05, 6);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.timeline = true});
+    int32_t prompts = 0;
+    for (guint i = 0; i < r->works->len; i++) {
+        const RhServiceWork *work = &g_array_index(r->works, RhServiceWork, i);
+        CU_ASSERT_TRUE(work->prompts == 0 || work->continued == 0);
+        CU_ASSERT_EQUAL(work->prompt_tokens, 512 * work->prompts);
+        prompts += work->prompts;
+    }
+    CU_ASSERT_EQUAL(prompts, 6);
+    close_setting(&s);
+}
+
 /* A budget of 1,000 tokens holds a prompt of 512 and part of another. */
 static void prompts_stay_whole(void)
 {
@@ -273,6 +290,7 @@ int main(void)
         {"an idle server begins at once", an_idle_server_begins_at_once},
         {"some servers look now and then", some_servers_look_now_and_then},
         {"prompts stay whole", prompts_stay_whole},
+        {"old engines read prompts alone", old_engines_read_prompts_alone},
         {"launching is a floor", launching_is_a_floor},
         {"ranks launch together", ranks_launch_together},
         {"links keep their rate", links_keep_their_rate},
