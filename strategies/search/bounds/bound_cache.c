@@ -30,7 +30,7 @@ static void memo_init(RhBoundMemo *memo, RhCommon common, GDestroyNotify value_f
     memo->mask.v[RH_BOUND_KEY_GIVEN] = ~0;
 }
 
-/* 0: nothing is listed; else 1 + the list's place among those that were. */
+/* Returns 0 if nothing is listed, else 1 + the list's place among those that were. */
 static int32_t list_of(RhBoundCache *s, const int16_t *layers, int32_t listed)
 {
     guint count = (guint)MAX(listed, 0);
@@ -60,7 +60,7 @@ RhBoundKey rh_bound_key(RhBoundCache *s, const RhLayout *l)
     return key;
 }
 
-/* The key without what the table does not depend on. */
+/* Returns the key without what the table does not depend on. */
 static RhBoundKey masked(const RhBoundMemo *memo, const RhBoundKey *key)
 {
     RhBoundKey out;
@@ -90,8 +90,8 @@ static void *at_once(RhBoundMemo *memo, const RhBoundKey *key, void *value)
     return memo->last[0].value = value;
 }
 
-/* The value, or NULL. Neighbours in the space share most of their tables or differ in a knob of two
- * values: the last two that were asked for are tried first. */
+/* Returns the value, or NULL. Neighbours in the space share most of their tables or differ in a
+ * knob of two values: the last two that were asked for are tried first. */
 static void *memo_get(RhBoundMemo *memo, const RhBoundKey *wanted)
 {
     void *key, *value;
@@ -216,8 +216,9 @@ const RhLayerOps *rh_bound_layer_ops(RhShardCost *shard)
 
 /* --- splits and shapes --- */
 
-/* Chunks of one content hold layers of the same kinds in the same order. What a tied head owns depends
- * on whether its stage has the embedding too: the content or the shard says so. */
+/* Returns the id of a chunk's content; chunks of one content hold layers of the same kinds in the
+ * same order. What a tied head owns depends on whether its stage has the embedding too: the content
+ * or the shard says so. */
 static int32_t content_of(RhBoundCache *s, const RhChunkLayers *items)
 {
     const RhModel *model = s->c->model;
@@ -436,8 +437,9 @@ static void count_sms(RhBoundCache *s)
     s->held_frac = 1 - rh_bound_sms_left_frac(s, 1);
 }
 
-/* Blocks are taken to be alike where they lie alike, which a link of another rate undoes: such links are taken to be as
- * quick as all others, which is still a bound. Where ranks talk in messages bounds are estimates, of all links. */
+/* Returns the problem with all links at full rate. Blocks are taken to be alike where they lie
+ * alike, which a link of another rate undoes: such links are taken to be as quick as all others,
+ * which is still a bound. Where ranks talk in messages bounds are estimates, of all links. */
 static const RhProblem *even_case(RhBoundCache *s)
 {
     const RhPlatform *p = s->asked->platform;

@@ -4,7 +4,8 @@
 
 #include "strategies/search/bounds/bound_cache.h"
 
-/* Layer i of a chunk in the order of the pass: backward runs from the head to the embedding. */
+/* Returns the place of layer i of a chunk in the order of the pass: backward runs from the head to
+ * the embedding. */
 static int item_at(const RhChunkLayers *items, const RhModel *model, int pass, int32_t i)
 {
     int32_t last = items->embedding + items->count + items->head - 1;
@@ -77,7 +78,7 @@ static const RhChunkTimes *chunk_times(RhBoundCache *cache, RhShardCost *shard,
     return found;
 }
 
-/* The pass that hands gradients on: one of the two never runs. */
+/* Returns the seconds of the pass that hands gradients on: one of the two never runs. */
 static double back_s(const RhChunkTimes *chunk)
 {
     return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
@@ -109,7 +110,8 @@ static double *pairs_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit 
     return pair_s;
 }
 
-/* A pair runs the kernels of both, and each as it would alone, whatever the order and whatever is recomputed. */
+/* Returns a lower bound of a pair's seconds. It runs the kernels of both, and each as it would
+ * alone, whatever the order and whatever is recomputed. */
 static double either_s(const RhChunkTimes *forward, const RhChunkTimes *backward)
 {
     double kernels = forward->least[RH_SLOT_FORWARD].kernels_s, alone = 0;
@@ -146,7 +148,7 @@ double *rh_bound_open_pairs_new(RhBoundCache *cache, const RhLayout *plain, cons
     return pair_s;
 }
 
-/* Without seconds, as many as there are chunks and stages. */
+/* Creates a table without seconds, as large as chunks and stages ask for. */
 static RhChunkTimeTable *spans_blank(RhArena *arena, size_t chunks, size_t stages)
 {
     size_t count = 2 * (chunks + 1) + 2 * stages;

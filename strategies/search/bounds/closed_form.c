@@ -57,21 +57,22 @@ static Beside beside(const Terms *t, int32_t s)
                     after * message, t->turns ? 4 : 2};
 }
 
-/* What is left of them when the stage runs no kernel for `idle_s`: all lanes may use the same idle
- * second. */
+/* Returns the seconds that are left of them when the stage runs no kernel for `idle_s`: all lanes
+ * may use the same idle second. */
 static double left_s(const Beside *b, double idle_s)
 {
     return rh_max_d(0, b->gathers_s - idle_s) + rh_max_d(0, b->gradients_s - idle_s) +
            b->lanes * (rh_max_d(0, b->before_s - idle_s) + rh_max_d(0, b->after_s - idle_s));
 }
 
-/* A stage's kernels start. */
+/* Returns when a stage's kernels start, at the earliest. */
 static inline double fill_s(const Terms *t, int32_t s)
 {
     return t->begin_s + t->spans->fill_s[s] + s * t->next_s;
 }
 
-/* Behind the stage's last gradients that go back, until the first stage is done. */
+/* Returns the time behind the stage's last gradients that go back, until the first stage is
+ * done. */
 static inline double drain_s(const Terms *t, int32_t s)
 {
     int32_t laps = t->profile->back_chunk[s];
@@ -82,7 +83,8 @@ static inline double drain_s(const Terms *t, int32_t s)
     return t->spans->drain_s[g] + messages + t->after_s;
 }
 
-/* All slots are done, and what the stage does `after`; or what goes back is. */
+/* Returns when all slots are done and what the stage does `after`, or, if later, when its gradients
+ * are back at the first stage. */
 static inline double slots_s(const Terms *t, int32_t s, double after)
 {
     double work = fill_s(t, s) + t->work_s[s];
@@ -90,9 +92,9 @@ static inline double slots_s(const Terms *t, int32_t s, double after)
     return rh_max_d(work + after, back);
 }
 
-/* Six lanes at most (ten, where the schedule turns) take `share` of the SMs each. While their shares are
- * no more than all, an idle second more never makes the sum less, so the least idle time gives a bound.
- */
+/* Returns when a stage is done whose lanes hold SMs. Six lanes at most (ten, where the schedule
+ * turns) take `share` of the SMs each. While their shares are no more than all, an idle second more
+ * never makes the sum less, so the least idle time gives a bound. */
 static double slowed_s(const Terms *t, int32_t s)
 {
     const RhCommSteps *f = t->flows[s];
@@ -106,7 +108,7 @@ static double slowed_s(const Terms *t, int32_t s)
     return rh_max_d(here, back + t->share * left_s(&lanes, idle + drain));
 }
 
-/* The latest over stages that communicate alike. */
+/* Latest times over stages that communicate alike. */
 typedef struct {
     double turn_s;    /* the last micro-batch's gradients are a stage's next slots */
     double through_s; /* the first gradients are there */
@@ -135,7 +137,8 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
     return l;
 }
 
-/* Where even all that lanes hold would not make the stages later than `worst_s`, that is returned. */
+/* Returns the latest end of stages that communicate alike, or `worst_s` if even all that lanes hold
+ * would not make them later. */
 static double pipeline_s(const Terms *t, int32_t s, int32_t end, double work_s, double worst_s)
 {
     Beside lanes = beside(t, s == 0 && end > 1 ? 1 : s); /* an inner stage has the most messages */
@@ -146,8 +149,9 @@ static double pipeline_s(const Terms *t, int32_t s, int32_t end, double work_s, 
     return worst_s;
 }
 
-/* Gradients of every micro-batch: the first are there when one has gone through all chunks and back
- * to this stage. Of the last micro-batch: when it is the last one's turn. */
+/* Returns when a stage's gradients are reduced and its optimizer is done. Gradients of every micro-
+ * batch: the first are there when one has gone through all chunks and back to this stage. Gradients
+ * of the last micro-batch: when it is the last one's turn. */
 static double gradients_s(const Terms *t, int32_t s, const Latest *l)
 {
     const RhCommSteps *f = t->flows[s];
@@ -175,7 +179,8 @@ static double mean_message_s(const Terms *t)
     return sum / (2 * t->p);
 }
 
-/* What follows along a path, at what its own messages take. */
+/* Returns the end of a path with its own messages, what delays its last slots and the optimizer of
+ * the stage at its end; 0 without a path. */
 static double along_s(const Terms *t, const RhLayout *l, const RhSchedulePath *path)
 {
     if (!path)
@@ -186,7 +191,7 @@ static double along_s(const Terms *t, const RhLayout *l, const RhSchedulePath *p
            t->flows[end->stage]->optimizer_s;
 }
 
-/* The longest path where a message takes so long. */
+/* Returns the end of the path that is longest if each message takes `message_s`. */
 static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
 {
     double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->cache->held_frac : 0;
@@ -195,7 +200,8 @@ static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
         rh_bound_path(t->spans, t->profile, t->prices, message_s, last_frac, !t->net->uniform));
 }
 
-/* The longest where messages keep back the collectives of slots behind them, too. */
+/* Returns the end of the path that is longest if messages also keep back the collectives of slots
+ * behind them. */
 static double path_beside_s(const Terms *t, const RhLayout *l, double message_s)
 {
     g_autofree double *behind_s = rh_bound_path_behind_s(t->cache, l, t->net);
@@ -207,8 +213,9 @@ static double path_beside_s(const Terms *t, const RhLayout *l, double message_s)
     return seconds;
 }
 
-/* Where replicas lie otherwise messages differ, and of several paths the longest counts: along which they are at
- * their least, as they are in the mean, and with what they do to collectives. */
+/* Returns the longest path's end. Where replicas are placed differently messages differ, and of
+ * several paths the longest counts: with messages at their least, at their mean, and with the
+ * collectives that they delay. */
 static double path_s(const Terms *t, const RhLayout *l)
 {
     double least = path_at_s(t, l, t->next_s);
@@ -218,7 +225,8 @@ static double path_s(const Terms *t, const RhLayout *l)
     return rh_max_d(rh_max_d(least, path_at_s(t, l, mean)), path_beside_s(t, l, mean));
 }
 
-/* The same for every layout with these prices and flows. */
+/* Returns path_s, which is the same for every layout with these prices and flows, and so is
+ * stored. */
 static double known_path_s(const Terms *t, const RhLayout *l)
 {
     GArray *known = t->prices->longest;
@@ -246,7 +254,7 @@ static void price_messages(Terms *t, double bytes)
     t->least_s = rh_min_d(rh_min_d(t->next_s, t->back_s), rh_min_d(t->next_wrap_s, t->back_wrap_s));
 }
 
-/* Without what stage programs communicate. */
+/* Terms of the bound without the communication of stage programs. */
 static Terms terms_of_work(RhBoundCache *cache, const RhLayout *l, const RhTables *tables)
 {
     int32_t most_lanes = tables->profile->schedule->turns ? 10 : 6;
@@ -293,8 +301,9 @@ double rh_bound_work_s(RhBoundCache *cache, const RhLayout *l)
     return slowest_s(&t);
 }
 
-/* All slots of a stage that is busy longer for each micro-batch. Beside what a pair of passes waits for, more kernels
- * may run for nothing: there they add to the kernels alone. */
+/* Returns the end of all slots of a stage that is busy longer for each micro-batch. While a pair
+ * of passes waits, more kernels may run without making it longer: there they add to the kernels
+ * alone. */
 static double more_slots_s(const Terms *t, const RhRecomputeWork *more)
 {
     int32_t s = more->stage;
@@ -333,7 +342,7 @@ double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
     return rh_max_d(slowest_s(&t), more_slots_s(&t, more));
 }
 
-/* The latest of `worst` and of the sums over stages. */
+/* Returns the latest of `worst` and of the sums over stages. */
 static double sums_s(const Terms *t, double worst)
 {
     for (int32_t s = 0, end; s < t->p; s = end) {
@@ -356,7 +365,7 @@ double rh_bound_gradient_interference_s(RhBoundCache *cache, const RhLayout *l)
     return sums_s(&t, 0);
 }
 
-/* The same of replicas that lie otherwise. */
+/* Returns the terms with the network of replicas that are placed differently. */
 static Terms terms_beside(const Terms *t, const RhLayout *l, int32_t other)
 {
     RhTables tables = rh_bound_tables(t->cache, l);

@@ -16,7 +16,7 @@ typedef struct {
     const RhPlacement *placement;
     const RhLayerPass *pass;
     Run *runs;
-    /* By lane: when it is free, since when it has been busy, kernels on the path to then. */
+    /* Per lane: when it is free, since when it has been busy, kernels on the path to then. */
     double free_s[RH_LANE_LAST], since_s[RH_LANE_LAST], path_s[RH_LANE_LAST];
     int32_t last[RH_LANE_LAST]; /* task; -1: none */
     int beside_most;            /* lanes beside a kernel */
@@ -104,9 +104,9 @@ static void walk(Walk *w)
     }
 }
 
-/* Collectives that the output waits for begin when kernels end, of which the last is the latest, and
- * then none of their ranks is idle until they end. Were they to wait for others, a rank could be idle
- * while these are under way elsewhere. */
+/* Returns how long the collectives that the output waits for hold it up. They begin when kernels
+ * end, of which the last is the latest, and then none of their ranks is idle until they end. Were
+ * they to wait for others, a rank could be idle while these are under way elsewhere. */
 static double held_s(const Walk *w)
 {
     const GArray *tasks = w->pass->tasks;
@@ -153,8 +153,9 @@ static int32_t last_of(const RhLayerPass *pass, RhLane lane)
     return last;
 }
 
-/* An output that waits for nothing else waits for the last kernel. Kernels follow one another: of those behind
- * the last collective of lane TP the first that waits for it, and all from there on. */
+/* Returns the seconds of the kernels that the output waits for behind the last collective of lane
+ * TP: from the first that waits for it on, as kernels follow one another. -infinity: the output
+ * waits for something else, or there are none. */
 static double tail_s(const RhLayerPass *pass)
 {
     int32_t met = last_of(pass, RH_LANE_TP), out = last_of(pass, RH_LANE_COMPUTE);
@@ -170,7 +171,7 @@ static double tail_s(const RhLayerPass *pass)
     return sum > 0 ? sum : (double)-INFINITY;
 }
 
-/* When the compute lane is free, and when the output may leave. */
+/* Returns when the compute lane is free, and when the output may leave. */
 static RhLayerTime ends(const Walk *w)
 {
     RhLayerTime time = RH_LAYER_TIME_NONE;
@@ -194,9 +195,9 @@ static double after_s(double end_s, double c)
     return end_s > c ? end_s - c : (double)-INFINITY;
 }
 
-/* The same walk where the lane is busy for so long that all that does not wait for it is done: what
- * is left then is left at least, whenever the lane becomes free, since every start and every end
- * grows with those before. */
+/* Walks the tasks with a lane that is busy for so long that all that does not wait for it is done:
+ * what is left then is left at least, whenever the lane becomes free, since every start and every
+ * end grows with those before. */
 static RhLayerLaneTime behind(const Walk *idle, int lane, double busy_until_s)
 {
     Walk w = *idle;
@@ -210,7 +211,7 @@ static RhLayerLaneTime behind(const Walk *idle, int lane, double busy_until_s)
                              after_s(time.busy_s, busy_until_s), after_s(time.out_s, busy_until_s)};
 }
 
-/* Takes in what waits on the path to the end of a task. */
+/* Adds what waits on the path to the end of a task. */
 static void add_waits(const Walk *w, int32_t last, RhLayerWaits *waits)
 {
     double part_s = waits->length_s / RH_LAYER_WINDOWS, on_path_s[RH_LAYER_WINDOWS] = {0};
@@ -253,7 +254,7 @@ static RhLayerTime item_time(RhBoundCache *cache, const RhGroupNetwork *net,
     return time;
 }
 
-/* One pass and then another: the second starts when the first one's output is there. */
+/* Joins two passes: the second starts when the first one's output is there. */
 static RhLayerLaneTime lane_add(const RhLayerTime *a, const RhLayerTime *b, int lane)
 {
     const RhLayerLaneTime *x = &a->lane[lane], *y = &b->lane[lane];

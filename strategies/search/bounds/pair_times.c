@@ -239,8 +239,8 @@ static void sets_free(GArray *sets)
     g_array_unref(sets);
 }
 
-/* From the earliest state that the layers before may leave, whichever set each of them recomputes: a later state never
- * makes an earlier one. */
+/* Returns a pair's seconds from the earliest state that the layers before may leave, whichever set
+ * each of them recomputes: a later state never makes an earlier one. */
 static double open_alone_s(RhBoundCache *cache, const RhChunkPair *pair, const GArray *orders)
 {
     PairState state = {0};

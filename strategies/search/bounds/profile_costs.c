@@ -17,7 +17,7 @@ static double price_slots(const RhChunkTimeTable *spans, const RhPipelineProfile
     return sum;
 }
 
-/* Of all slots. */
+/* Returns the lane time of stage s in all its slots. */
 static double price_stage(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
                           const double *pair_s, int32_t s)
 {

@@ -11,7 +11,8 @@
 #include "strategies/train/layer_ops.h"
 #include "strategies/train/open_knobs.h"
 
-/* Of one layer: the part of what it keeps that goes, and the seconds that this costs, at the least. */
+/* Cost of recomputing a module of one layer: the part of what the layer keeps that is freed, and
+ * the seconds that this takes, at the least. */
 typedef struct {
     double freed_frac, seconds;
 } Cost;
@@ -31,7 +32,8 @@ static double kept_bytes(RhBoundCache *cache, const RhLayout *l, int kind)
     return rh_layer_bytes(rh_bound_shard(cache, l)->model_cost, kind).kept;
 }
 
-/* Of the kind of layers that it frees the most of, at the seconds of that which takes the fewest for it. */
+/* Returns a module's cost at its best: the part that it frees of the kind of layers where it frees
+ * most, and the seconds of the kind where that takes least. */
 static Cost cost_of(RhBoundCache *cache, const RhLayout *plain, uint32_t recompute)
 {
     const RhGroupNetwork *net = rh_bound_network(cache, plain);
@@ -58,7 +60,8 @@ static int by_worth(const void *x, const void *y)
     return (left > right) - (left < right);
 }
 
-/* Together modules may free more, or take less, than one by one: each is taken to be as much better. */
+/* Adjusts costs for modules that are recomputed together: they may free more, or take less, than
+ * one by one, and each is taken to be as much better. */
 static void allow_for_sums(RhBoundCache *cache, const RhLayout *plain, uint32_t modules,
                            struct RhRecomputeCosts *costs)
 {
@@ -138,7 +141,7 @@ static double least_s(const Cost *costs, int32_t count, double wanted_frac)
     return wanted_frac > 1e-9 ? (double)INFINITY : seconds;
 }
 
-/* What the layout's fullest stage has too much, of what it keeps. */
+/* Returns the excess of the layout's fullest stage, as a part of what it keeps. */
 static RhMemoryExcess excess_of(RhBoundCache *cache, const RhLayout *l, double most_bytes)
 {
     RhTrainMemory m = rh_bound_ends_memory(cache, l);
@@ -146,7 +149,7 @@ static RhMemoryExcess excess_of(RhBoundCache *cache, const RhLayout *l, double m
     return (RhMemoryExcess){over <= 0 ? 0 : kept > 0 ? over / kept : (double)INFINITY, m.stage};
 }
 
-/* The same where the most that may be shared out leaves the least to be freed. */
+/* Returns the excess where the most that may be sharded leaves the least to be freed. */
 static RhMemoryExcess least_excess(RhBoundCache *cache, const RhLayout *plain, double most_bytes)
 {
     RhLayout shared[RH_TRAIN_DEGREES];
@@ -177,7 +180,8 @@ RhMemoryExcess rh_bound_memory_excess(RhBoundCache *cache, const RhLayout *layou
     return (q->shares_open ? least_excess : excess_of)(cache, &plain, q->most_bytes);
 }
 
-/* Of a micro-batch on the stage; what a layer is, all stages know alike where they lie alike. */
+/* Returns the seconds that a micro-batch takes longer on the stage. Layers of one kind cost the
+ * same on all stages that are placed alike. */
 static double more_s(RhBoundCache *cache, const RhLayout *plain, const RhRecomputeQuestion *q,
                      double wanted, int32_t stage)
 {

@@ -30,7 +30,8 @@ static char *draw_platform(gsl_rng *rng, int32_t *gpus)
     return g_string_free(s, FALSE);
 }
 
-/* A platform of the catalogue, of every wiring that it has; where ranks talk in messages bounds are estimates. */
+/* Draws a platform of the catalogue, of any wiring; where ranks talk in messages bounds are
+ * estimates. */
 static char *draw_place(gsl_rng *rng, int32_t *gpus)
 {
     static const struct {
@@ -48,7 +49,7 @@ static char *draw_place(gsl_rng *rng, int32_t *gpus)
     return g_strdup_printf("%s:%d", places[at].name, nodes);
 }
 
-/* Of some platforms GPUs are slow, links at half their rate. */
+/* Makes GPUs of some platforms slow, and links half as fast. */
 static int32_t spoil(gsl_rng *rng, RhPlatform *p)
 {
     int32_t slow = draw(rng, 2) ? draw(rng, 4) : 0, links = rh_platform_links_count(p);
@@ -59,7 +60,7 @@ static int32_t spoil(gsl_rng *rng, RhPlatform *p)
     return slow;
 }
 
-/* A split that leaves no chunk without a layer. */
+/* Draws a split that leaves no chunk without a layer. */
 static void draw_stages(gsl_rng *rng, int32_t layers, RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp;
@@ -72,7 +73,7 @@ static void draw_stages(gsl_rng *rng, int32_t layers, RhLayout *l)
     l->stage_layers_count = chunks;
 }
 
-/* Of some layouts some layers are recomputed: as many of each chunk, or any numbers of them. */
+/* Draws recomputed layers for some layouts: as many of each chunk, or any numbers of them. */
 static void draw_again(gsl_rng *rng, const RhProblem *c, RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp, layers[256];
@@ -148,7 +149,7 @@ typedef struct {
     double patience_s;
 } Draws;
 
-/* What the stack does, and what the job is asked for. */
+/* Draws the habits of the stack and what the job is asked for. */
 static void draw_habits(gsl_rng *rng, TrainKit *k, int64_t sequence)
 {
     k->stack->expert_parallel = true;
@@ -174,7 +175,8 @@ static void draw_habits(gsl_rng *rng, TrainKit *k, int64_t sequence)
         k->c.job.recipe->weight_copy_bytes > 0 && k->stack->prefetch_layers % 2;
 }
 
-/* One question, some layouts of it. Returns how many were legal; counts those that spread experts. */
+/* Asks one question of some layouts. Returns how many were legal; counts those that spread
+ * experts. */
 static int32_t ask(gsl_rng *rng, const Draws *of, GArray *closed, GArray *segment, int32_t *spread)
 {
     const char *const *stacks = rh_stack_names();
@@ -216,7 +218,8 @@ static int32_t ask(gsl_rng *rng, const Draws *of, GArray *closed, GArray *segmen
     return legal;
 }
 
-/* Said before anything is drawn, so that what fails, or never ends, can be drawn again. */
+/* Returns the seed of draws by hand. It is printed before anything is drawn, so that what fails, or
+ * never ends, can be drawn again. */
 static unsigned long seed_by_hand(void)
 {
     const char *given = g_getenv("RH_BOUNDS_SEED");
@@ -321,7 +324,7 @@ static void shared_tables_say_what_own_ones_say(void)
     CU_ASSERT_TRUE(kinds > RH_TRIES(20, 2) && shares > RH_TRIES(20, 2));
 }
 
-/* What a stage gathers of its messages is as large as the micro-batch is. */
+/* Gathers of a stage's messages are as large as the micro-batch is. */
 static void scripts_that_gather_messages_are_their_own(void)
 {
     static const char *const layouts[] = {"tp2,pp2,dp4,mb1,zero0", "tp2,pp2,dp4,mb4,zero0",

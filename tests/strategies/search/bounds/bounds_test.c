@@ -89,8 +89,8 @@ static void links_of_other_rates_hold(void)
     }
 }
 
-/* What a slot leaves on a lane meets the first layers of the next one: backward begins with experts here,
- * forward with dense layers. */
+/* Layers of two kinds: what a slot leaves on a lane meets the first layers of the next one, as
+ * backward begins with experts here, forward with dense layers. */
 static void layers_of_two_kinds_hold_in_their_order(void)
 {
     int32_t rehearsed = 0;
@@ -135,8 +135,9 @@ static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
     bounds_check_some(rehearsed);
 }
 
-/* On the mesh of eight V100s some pairs of GPUs four apart have two links, others one. Ranks that gather their second
- * shares over two are earlier with the gathers behind, which the graph, at 1.03, had all ranks begin at one time. */
+/* Ranks on a mesh of eight V100s, where some pairs of GPUs four apart have two links, others one.
+ * Ranks that gather their second shares over two are earlier with the gathers behind, which the
+ * graph, at 1.03, had all ranks begin at one time. */
 static void second_shares_on_a_mesh_are_not_in_step(void)
 {
     g_auto(TrainKit) k =
@@ -152,8 +153,9 @@ static void second_shares_on_a_mesh_are_not_in_step(void)
     CU_ASSERT_TRUE(bounds_rehearsed(bounds_check_surely(&k.c, "second shares", &l)));
 }
 
-/* Of every third rank on nodes of four: the groups of 256 that sum adapters' gradients side by side share nodes
- * in other ways, so their trees differ, and nothing keeps them in step from round to round. */
+/* Groups of every third rank on nodes of four: the 256 that sum adapters' gradients side by side
+ * share nodes in other ways, so their trees differ, and nothing keeps them in step from round to
+ * round. */
 static void trees_of_groups_that_lie_otherwise_are_not_in_step(void)
 {
     int32_t rehearsed = 0;
@@ -185,7 +187,7 @@ static void trees_of_groups_that_lie_otherwise_are_not_in_step(void)
     bounds_check_some(rehearsed);
 }
 
-/* What two replicas exchange at the turn is behind them: the next pair does not wait for it. */
+/* An exchange of two replicas at the turn is behind them: the next pair does not wait for it. */
 static void an_exchange_at_the_turn_keeps_no_pair_back(void)
 {
     int32_t rehearsed = 0;
@@ -220,9 +222,9 @@ static void groups_on_a_mesh_may_be_ahead_in_a_round(void)
     CU_ASSERT_TRUE(bounds_rehearsed(bounds_check_surely(&k.c, "mesh of many nodes", &l)));
 }
 
-/* Of ranks of a node whose NVLinks differ some are ready before others, when some of them exchange tokens for
- * experts; then sums of gradients that share a NIC fill one another's latencies. With all of them in step the graph
- * was at 1.0016 of the rehearsal. */
+/* Ranks of a node whose NVLinks differ: some are ready before others, when some of them exchange
+ * tokens for experts; then sums of gradients that share a NIC fill one another's latencies. With
+ * all of them in step the graph was at 1.0016 of the rehearsal. */
 static void groups_on_a_mesh_may_begin_apart(void)
 {
     static const char *const layouts[] = {"tp8,dp4,ep4,etp2,epoverlap=pairs,mb1,zero2",
@@ -258,8 +260,8 @@ static void prefetch_of_any_depth_holds(void)
     bounds_check_some(rehearsed);
 }
 
-/* Where no SMs are held and no flows meet, nothing is left out: what one slot's last collective
- * keeps the next slot from is counted too. */
+/* The graph leaves nothing out where no SMs are held and no flows meet: what one slot's last
+ * collective keeps the next slot from is counted too. */
 static void with_nothing_shared_the_graph_is_the_rehearsal(void)
 {
     static const char *const layouts[] = {"tp8,pp2,vpp20,sp=on", "tp8,pp2,vpp10,sp=on",
@@ -273,8 +275,8 @@ static void with_nothing_shared_the_graph_is_the_rehearsal(void)
     }
 }
 
-/* However many lanes hold SMs, one is left to kernels: what a bound takes off for some of them, beside others
- * that it has counted already, is no more than what these cost. Of devices that differ, any. */
+/* Kernels keep one SM, however many lanes hold SMs: what a bound takes off for some lanes, beside
+ * others that it has counted already, is no more than what these cost. Devices may differ. */
 static void lanes_take_no_more_than_all_but_one_sm(void)
 {
     static const double held[] = {0, 1, 16, 24, 40, 66, 107};
@@ -298,7 +300,7 @@ static void lanes_take_no_more_than_all_but_one_sm(void)
     }
 }
 
-/* What a knob's row does not keep is another table: ep's keeps splits and shapes alone. */
+/* Knobs that a knob's row does not keep make another table: ep's keeps splits and shapes alone. */
 static void a_knob_is_in_every_key_unless_its_row_says_otherwise(void)
 {
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:1", "bare", 16, 1024);
@@ -341,8 +343,8 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
     bounds_check_some(rehearsed);
 }
 
-/* On a mesh NVLinks differ from pair to pair: blocks that its turns bring over one another are in step
- * all the same, and collectives hold a fifth of a V100's SMs. */
+/* Blocks of a mesh, whose NVLinks differ from pair to pair: those that its turns bring over one
+ * another are in step all the same, and collectives hold a fifth of a V100's SMs. */
 static void blocks_of_a_mesh_are_in_step(void)
 {
     static const char *const layouts[] = {"tp4,dp8,mb4,zero2", "tp8,dp4,mb8,zero1",
@@ -357,9 +359,9 @@ static void blocks_of_a_mesh_are_in_step(void)
     bounds_check_some(rehearsed);
 }
 
-/* Where chunks differ no path of equal ones is the longest: it has to be found at their own prices. And
- * sums of a chunk's gradients slow the slots beside and behind: of paths that are else as long, the one
- * through these counts. */
+/* The longest path is found at its own prices: where chunks differ no path of equal ones is the
+ * longest. And sums of a chunk's gradients slow the slots beside and behind: of paths that are else
+ * as long, the one through these counts. */
 static void the_closed_form_follows_the_longest_path(void)
 {
     static const struct {
@@ -383,9 +385,9 @@ static void the_closed_form_follows_the_longest_path(void)
     bounds_check_some(rehearsed);
 }
 
-/* With ZeRO-3 the next layer's parameters are gathered beside a layer's kernels, and share NICs with the
- * gradients of the layer before. Sums over replicas keep a lane busy beside other links: its next scatter shares
- * nothing meanwhile. */
+/* Parameters of the next layer are gathered with ZeRO-3 beside a layer's kernels, and share NICs
+ * with the gradients of the layer before. Sums over replicas keep a lane busy beside other links:
+ * its next scatter shares nothing meanwhile. */
 static void gathers_and_scatters_share_their_links(void)
 {
     static const struct {

@@ -9,7 +9,7 @@
 #define TOLERANCE  1e-9
 #define PATIENCE_S 6.0
 
-/* Of closed form and segment graph over the rehearsal; NaN where that takes too long. */
+/* Ratios of closed form and segment graph to the rehearsal; NaN where that takes too long. */
 typedef struct {
     double closed, segment;
 } Ratio;

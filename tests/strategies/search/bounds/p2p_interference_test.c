@@ -61,8 +61,9 @@ static void drawn_groups_that_straddle_are_bounded(void)
     CU_ASSERT_TRUE(claimed > RH_TRIES(100, 5));
 }
 
-/* Of the first two the graph saw 0.75 and 0.76 while it took collectives to be alone on their links; of these 0.839,
- * 0.871 and 0.898 while it left out messages that begin behind a kernel. */
+/* Layouts whose messages slow a collective. The graph saw 0.75 and 0.76 of the first two while it
+ * took collectives to be alone on their links; of these 0.839, 0.871 and 0.898 while it left out
+ * messages that begin behind a kernel. */
 static void what_messages_take_of_a_collective_is_seen(void)
 {
     static const struct {

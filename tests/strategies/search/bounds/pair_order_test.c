@@ -37,7 +37,7 @@ static const RhLayerPassPair *pair_of(Case *c, RhRecompute recompute)
     return &rh_bound_layer_ops(shard_of(c, recompute))->pair[0][0];
 }
 
-/* The seconds of all layers as a pair, on the only stage. */
+/* Returns the seconds of all layers as a pair, on the only stage. */
 static double pair_s(Case *c, RhRecompute recompute)
 {
     RhLayout l = c->layout;

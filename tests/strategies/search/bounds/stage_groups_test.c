@@ -6,7 +6,7 @@
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 
-/* Of the group that holds `rank`. */
+/* Returns the seconds of the group that holds `rank`, alone. */
 static double alone_s(const RhProblem *c, const RhGroupNetwork *net, RhGroupKind kind, int32_t rank)
 {
     const RhGroup *g = rh_program_group(net->skeleton, net->groups[kind]);
@@ -86,7 +86,8 @@ static int32_t timed(const RhBoundCache *s)
     return count;
 }
 
-/* What one process finds of blocks another learns: the same bounds, and nothing is timed again. */
+/* Times of blocks that one process finds another learns: the same bounds, and nothing is timed
+ * again. */
 static void times_of_blocks_are_learned(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:4", "megatron", 64, 512);
