@@ -86,8 +86,11 @@ static void shipped_curves_ascend(void)
 {
     for (const char *const *name = rh_profile_names(); *name; name++) {
         g_auto(GStrv) words = g_strsplit(*name, "-", 3);
-        g_autofree char *spec = g_strdup_printf("%s-%s%s:1x1", words[0], words[1],
-                                                g_str_has_prefix(words[2], "80-") ? "-80" : "");
+        bool rack = g_str_has_prefix(*name, "gb"); /* its name has one word */
+        g_autofree char *spec =
+            rack ? g_strdup_printf("%s:1x1", words[0])
+                 : g_strdup_printf("%s-%s%s:1x1", words[0], words[1],
+                                   g_str_has_prefix(words[2], "80-") ? "-80" : "");
         g_autoptr(RhPlatform) p = rh_platform_load(spec, NULL);
         CU_ASSERT_TRUE_FATAL(p && rh_platform_apply_profile(p, *name, NULL));
         for (int32_t ranks = 2; ranks <= 8; ranks++)
