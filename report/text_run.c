@@ -76,10 +76,10 @@ static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *
     g_autofree char *node = rh_text_amount(r->node_w, "W");
     bool host = e->host_j > 0, pue = q->hardware->pue.value > 0;
     g_autofree char *outside = outside_nodes(e);
-    g_autofree char *line = g_strdup_printf(
-        "energy: %s a step%s; %s a node on average%s%s%s%s", joules, outside, node,
-        host ? "" : "; hosts are not counted", pue ? "" : "; PUE is not counted (--set pue=1.2)",
-        verbose ? "; shares: " : "", verbose ? parts->str : "");
+    g_autofree char *line = g_strdup_printf("energy: %s a step%s; %s a node%s%s%s%s", joules,
+                                            outside, node, host ? "" : "; hosts are not counted",
+                                            pue ? "" : "; PUE is not counted (--set pue=1.2)",
+                                            verbose ? "; shares: " : "", verbose ? parts->str : "");
     rh_text_wrap(out, line, 2, 79);
 }
 
