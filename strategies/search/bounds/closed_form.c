@@ -329,8 +329,9 @@ double rh_bound_open_work_s(RhBoundCache *cache, const RhLayout *plain)
 {
     RhTables tables = rh_bound_tables(cache, plain);
     Terms t = terms_of_work(cache, plain, &tables);
-    g_autofree double *open = add_open_work(&t, plain, &tables, NULL);
-    return slowest_s(&t);
+    double *open = add_open_work(&t, plain, &tables, NULL), worst = slowest_s(&t);
+    g_free(open);
+    return worst;
 }
 
 double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
@@ -338,8 +339,10 @@ double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
 {
     RhTables tables = rh_bound_tables(cache, plain);
     Terms t = terms_of_work(cache, plain, &tables);
-    g_autofree double *open = add_open_work(&t, plain, &tables, &more->modules);
-    return rh_max_d(slowest_s(&t), more_slots_s(&t, more));
+    double *open = add_open_work(&t, plain, &tables, &more->modules);
+    double worst = rh_max_d(slowest_s(&t), more_slots_s(&t, more));
+    g_free(open);
+    return worst;
 }
 
 /* Returns the latest of `worst` and of the sums over stages. */
