@@ -40,7 +40,13 @@ typedef struct {
     /* services (whose stack is the scheduler): separate pools for prompts and tokens */
     bool apart;
     bool starved; /* services: the KV cache was full, and requests were preempted */
+    /* services: more than RH_UNTABLED_FRAC of the kernels' time is of experts without a table */
+    bool experts_untabled;
+    /* measured services: launch flags, the engine's version or speculation are not known */
+    bool flags_defaulted, version_unknown, speculation_unknown;
 } RhEvidenceKey;
+#define RH_UNTABLED_FRAC 0.2
+
 /* Returns the stack whose runs determine the odds of memory. */
 static inline const char *rh_evidence_key_holder(const RhEvidenceKey *like)
 {
@@ -62,6 +68,8 @@ typedef struct {
         /* interned: metric, model and device generation of a service, "tpot mixture hopper"; NULL:
          * none */
         group;
+    /* interned: predicted without what was chosen or fitted on runs of this group; NULL: with all */
+    const char *cross_group;
     const char *metric; /* static: measured metric, "ttft"; NULL: step time */
     RhProvenance standing;
     bool fitted; /* a constant was fitted to this row */
@@ -84,6 +92,7 @@ typedef struct {
 typedef struct {
     char *file;       /* owned */
     bool shipped;     /* the rows of this repository, from several files */
+    bool crossed;     /* a cross-validation: error bars are made of rows with a group alone */
     GArray *rows;     /* RhEvaluatedRun, in the order of the file */
     GPtrArray *notes; /* owned texts */
 } RhEvaluation;

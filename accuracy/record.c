@@ -12,6 +12,7 @@ RhRecord *rh_record_new(void)
     record->serving.made_on = g_strdup("");
     record->serving.file = g_strdup("");
     record->serving.bars = g_array_new(FALSE, TRUE, sizeof(RhServedBar));
+    record->serving.schedulers = g_ptr_array_new();
     return record;
 }
 
@@ -26,6 +27,7 @@ void rh_record_free(RhRecord *record)
     g_free(record->serving.made_on);
     g_free(record->serving.file);
     g_array_unref(record->serving.bars);
+    g_ptr_array_unref(record->serving.schedulers);
     g_free(record);
 }
 
@@ -83,31 +85,6 @@ double rh_record_widest_frac(const RhRecord *record, const char *kind)
 {
     static const RhErrorBar none = {0};
     return widest(record, &none, kind)->error_frac;
-}
-
-const RhServedBar *rh_record_served(const RhRecord *record, const RhEvidenceKey *like)
-{
-    for (guint i = 0; like->generation && i < record->serving.bars->len; i++) {
-        const RhServedBar *bar = &g_array_index(record->serving.bars, RhServedBar, i);
-        if (bar->scheduler == like->stack && agrees(bar->device, like->device) &&
-            bar->generation == like->generation && bar->kind == like->kind &&
-            bar->apart == like->apart && bar->starved == like->starved)
-            return bar;
-    }
-    return NULL;
-}
-
-void rh_record_served_widest(const RhRecord *record, const char *kind, double *ttft_frac,
-                             double *tpot_frac)
-{
-    *ttft_frac = *tpot_frac = 0;
-    for (guint i = 0; i < record->serving.bars->len; i++) {
-        const RhServedBar *bar = &g_array_index(record->serving.bars, RhServedBar, i);
-        if (bar->kind != kind || bar->apart || bar->starved)
-            continue;
-        *ttft_frac = fmax(*ttft_frac, bar->ttft_frac);
-        *tpot_frac = fmax(*tpot_frac, bar->tpot_frac);
-    }
 }
 
 const RhOdds *rh_record_odds(const RhRecord *record, const RhEvidenceKey *like)

@@ -60,22 +60,25 @@ typedef struct {
     int32_t steps, groups;
 } RhTypicalMfu;
 
-/* Error bars of the mean TTFT and TPOT of comparable services. */
+/* Error bars of services that match its fields: their mean TTFT, mean TPOT and output tokens a
+ * second. Made from predictions of a cross-validation, by groups that were not part of what was
+ * chosen and fitted (accuracy/group_errors.h). */
 typedef struct {
-    const char *scheduler, *device, *generation,
-        *kind;           /* interned; device NULL: any of the generation */
-    bool apart, starved; /* as in RhEvidenceKey */
-    /* Upper bounds of |measured / predicted - 1| for RH_RECORD_SHARE of the rows. */
-    double ttft_frac, tpot_frac;
-    /* rows with both times, and those of them that a constant was fitted to */
-    int32_t rows, fitted;
-    int32_t models; /* number of measured models */
+    const char *kind; /* interned, as in RhEvidenceKey; NULL: any */
+    bool known;       /* of runs whose launch flags, engine version and speculation are known */
+    bool any_tables;  /* of experts with a table and without; else as `experts_untabled` */
+    bool experts_untabled, apart, starved; /* as in RhEvidenceKey */
+    /* Upper bounds of |measured / predicted - 1| for RH_RECORD_SHARE of the rows, each group weighing
+     * the same; 0: fewer than RH_GROUPS_LEAST groups give the metric. */
+    double ttft_frac, tpot_frac, throughput_frac;
+    int32_t rows, groups, models; /* rows and groups with a TPOT or a throughput; models of them */
 } RhServedBar;
 
 typedef struct {
     char *made_on, *file; /* owned; "": nothing was evaluated */
     int32_t rows;
-    GArray *bars; /* RhServedBar */
+    GPtrArray *schedulers; /* const char*, interned: those of the evaluated services */
+    GArray *bars;          /* RhServedBar, from the most particular to the most general */
 } RhServingRecord;
 
 /* Tokens from which a sample is long: attention and its communication dominate, and predictions are
@@ -104,10 +107,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRecord, rh_record_free)
  * steps in 3 groups. Odds exist per stack with at least 20 runs, per set of kernels, and for all;
  * record_odds.c describes the fit. */
 RhRecord *rh_record_make(const RhEvaluation *evaluation);
-/* Replaces the serving part by one made from evaluated services; bars need at least 15 rows, and
- * rows without a `generation` are ignored. Returns false, and changes nothing, when there is no
- * such row. */
+/* Replaces the serving part by one made from evaluated services with groups. Returns false, and
+ * changes nothing, when there is no such row. */
 bool rh_record_serve(RhRecord *record, const RhEvaluation *evaluation);
+/* Sets `bar_frac` of each row of a service with a group to the bar that it would have without the rows
+ * of its group; 0: none. */
+void rh_record_hold_out_groups(RhEvaluation *evaluation);
 /* Replaces the serving part by that of another record. */
 void rh_record_take_serving(RhRecord *record, const RhRecord *other);
 /* Sets each row's `bar_frac` to the bar that it would have without the runs of its own table; 0:
@@ -138,10 +143,11 @@ static inline double rh_upper_end(double predicted, double error_frac)
 {
     return predicted * (1 + error_frac);
 }
-/* Returns the bar of a service by device, else by generation; NULL when none matches. */
+/* Returns the bar of a service by the most particular of its properties that enough groups share;
+ * NULL when none matches, or nothing that was measured is like it. */
 const RhServedBar *rh_record_served(const RhRecord *record, const RhEvidenceKey *like);
-/* Returns the widest TTFT and TPOT bars for this kind of model over all servers and devices, for
- * services with one pool and a cache that is not full; 0: none. */
+/* Returns the widest TTFT and TPOT bars for this kind of model, for services with one pool and a
+ * cache that is not full; 0: none. */
 void rh_record_served_widest(const RhRecord *record, const char *kind, double *ttft_frac,
                              double *tpot_frac);
 const RhOdds *rh_record_odds(const RhRecord *record, const RhEvidenceKey *like);

@@ -53,16 +53,18 @@ static void read_usual(RhJson *doc, const RhJsonNode *node, GArray *list)
 
 static void read_served_bar(RhJson *doc, const RhJsonNode *node, GArray *bars)
 {
-    RhServedBar bar = {.scheduler = rh_json_string(doc, node, "scheduler"),
-                       .device = rh_json_string_or(doc, node, "device", NULL),
-                       .generation = rh_json_string(doc, node, "generation"),
-                       .kind = rh_json_string(doc, node, "kind"),
+    RhServedBar bar = {.kind = rh_json_string_or(doc, node, "kind", NULL),
+                       .known = rh_json_bool_or(doc, node, "known", false),
+                       .any_tables = rh_json_bool_or(doc, node, "any_tables", false),
+                       .experts_untabled = rh_json_bool_or(doc, node, "experts_untabled", false),
                        .apart = rh_json_bool_or(doc, node, "apart", false),
                        .starved = rh_json_bool_or(doc, node, "starved", false),
-                       .ttft_frac = rh_json_number(doc, node, "ttft_error_frac", 0, 1e6),
-                       .tpot_frac = rh_json_number(doc, node, "tpot_error_frac", 0, 1e6),
+                       .ttft_frac = rh_json_number_or(doc, node, "ttft_error_frac", 0, 1e6, 0),
+                       .tpot_frac = rh_json_number_or(doc, node, "tpot_error_frac", 0, 1e6, 0),
+                       .throughput_frac =
+                           rh_json_number_or(doc, node, "throughput_error_frac", 0, 1e6, 0),
                        .rows = (int32_t)rh_json_int(doc, node, "rows", 1, RUNS_MOST),
-                       .fitted = (int32_t)rh_json_int(doc, node, "fitted", 0, RUNS_MOST),
+                       .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST),
                        .models = (int32_t)rh_json_int(doc, node, "models", 1, RUNS_MOST)};
     g_array_append_val(bars, bar);
 }
@@ -72,12 +74,16 @@ static void read_serving(RhJson *doc, const RhJsonNode *node, RhServingRecord *s
 {
     if (!node)
         return;
-    const RhJsonNode *bars = rh_json_array(doc, node, "bars");
+    const RhJsonNode *bars = rh_json_array(doc, node, "bars"),
+                     *schedulers = rh_json_array(doc, node, "schedulers");
     g_free(serving->made_on);
     serving->made_on = g_strdup(rh_json_string(doc, node, "made_on"));
     g_free(serving->file);
     serving->file = g_strdup(rh_json_string(doc, node, "file"));
     serving->rows = (int32_t)rh_json_int(doc, node, "rows", 0, RUNS_MOST);
+    for (const RhJsonNode *n = schedulers ? rh_json_first(schedulers) : NULL; n;
+         n = rh_json_next(n))
+        g_ptr_array_add(serving->schedulers, (void *)rh_json_node_string(doc, n));
     for (const RhJsonNode *n = bars ? rh_json_first(bars) : NULL; n; n = rh_json_next(n))
         read_served_bar(doc, n, serving->bars);
 }
@@ -176,21 +182,32 @@ static void put_usual(RhJsonWriter *w, const RhTypicalMfu *usual)
     rh_json_end_object(w);
 }
 
+static void put_true(RhJsonWriter *w, const char *key, bool value)
+{
+    if (value)
+        rh_json_put_bool(w, key, true);
+}
+
+static void put_error(RhJsonWriter *w, const char *key, double frac)
+{
+    if (frac > 0)
+        rh_json_put_number(w, key, frac);
+}
+
 static void put_served_bar(RhJsonWriter *w, const RhServedBar *bar)
 {
     rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "scheduler", bar->scheduler);
-    put_name(w, "device", bar->device);
-    rh_json_put_string(w, "generation", bar->generation);
-    rh_json_put_string(w, "kind", bar->kind);
-    if (bar->apart)
-        rh_json_put_bool(w, "apart", true);
-    if (bar->starved)
-        rh_json_put_bool(w, "starved", true);
-    rh_json_put_number(w, "ttft_error_frac", bar->ttft_frac);
-    rh_json_put_number(w, "tpot_error_frac", bar->tpot_frac);
+    put_name(w, "kind", bar->kind);
+    put_true(w, "known", bar->known);
+    put_true(w, "any_tables", bar->any_tables);
+    put_true(w, "experts_untabled", bar->experts_untabled);
+    put_true(w, "apart", bar->apart);
+    put_true(w, "starved", bar->starved);
+    put_error(w, "ttft_error_frac", bar->ttft_frac);
+    put_error(w, "tpot_error_frac", bar->tpot_frac);
+    put_error(w, "throughput_error_frac", bar->throughput_frac);
     rh_json_put_int(w, "rows", bar->rows);
-    rh_json_put_int(w, "fitted", bar->fitted);
+    rh_json_put_int(w, "groups", bar->groups);
     rh_json_put_int(w, "models", bar->models);
     rh_json_end_object(w);
 }
@@ -203,6 +220,10 @@ static void put_serving(RhJsonWriter *w, const RhServingRecord *serving)
     rh_json_put_string(w, "made_on", serving->made_on);
     rh_json_put_string(w, "file", serving->file);
     rh_json_put_int(w, "rows", serving->rows);
+    rh_json_begin_array(w, "schedulers");
+    for (guint i = 0; i < serving->schedulers->len; i++)
+        rh_json_put_string(w, NULL, serving->schedulers->pdata[i]);
+    rh_json_end_array(w);
     rh_json_begin_array(w, "bars");
     for (guint i = 0; i < serving->bars->len; i++)
         put_served_bar(w, &g_array_index(serving->bars, RhServedBar, i));

@@ -336,6 +336,7 @@ char *rh_report_evaluation_text(const RhEvaluation *evaluation, const RhRecord *
     append_peaks(out, evaluation, &all);
     rh_report_evaluation_coverage(out, evaluation, record, verbose);
     g_string_append_c(out, '\n');
+    rh_report_cross(out, evaluation);
     if (all.figures.count > 0) {
         append_groups(out, evaluation, verbose);
         g_string_append_c(out, '\n');
@@ -376,6 +377,8 @@ static void put_case(RhJsonWriter *w, const RhEvaluatedRun *row)
     rh_json_put_string(w, "standing", standings[row->standing]);
     rh_json_put_bool(w, "fitted", row->fitted);
     rh_json_put_string(w, "stands_in", row->stands_in);
+    if (row->cross_group)
+        rh_json_put_string(w, "cross_group", row->cross_group);
     rh_put_or_null(w, "bar_frac", row->bar_frac, row->bar_frac > 0);
     rh_put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
     bool peaked = said && row->measured_peak_bytes > 0 && row->peak_bytes > 0;
@@ -468,6 +471,7 @@ char *rh_report_evaluation_json(const RhEvaluation *evaluation, const GPtrArray 
     put_figures(w, &all);
     put_peaks(w, &all.peaks);
     put_groups(w, evaluation);
+    rh_put_cross(w, evaluation);
     put_texts(w, "missed", missed);
     put_texts(w, "notes", evaluation->notes);
     rh_json_end_object(w);

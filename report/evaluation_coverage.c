@@ -12,7 +12,7 @@ static void append_bars(GString *out, const RhEvaluation *evaluation,
     g_autoptr(GString) text = g_string_new(NULL);
     g_autofree const char **tables = rh_evaluation_groups(evaluation, RH_EVALUATION_BY_TABLE);
     const char *before = ": ";
-    if (all->barred_count == 0)
+    if (all->barred_count == 0 || evaluation->crossed) /* then the table of groups has it */
         return;
     g_string_append_printf(text,
                            "error bars: made to hold %.0f %% of runs; of %d runs, each with a bar "

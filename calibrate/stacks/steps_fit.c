@@ -184,35 +184,6 @@ static bool outside_source(const RhMeasuredStep *step, const void *which)
     return step->source != (const char *)which;
 }
 
-static bool is_told(const RhStepTask *t, const RhFact *fact)
-{
-    for (guint k = 0; k < t->params->len; k++)
-        if (g_array_index(t->params, RhFitParam, k).fact == fact)
-            return true;
-    return false;
-}
-
-/* Fills in constants without rows: clocks from the mean of the fitted ones, networks from the
- * stack. */
-static void fill_untold(RhStepTask *t)
-{
-    RhStepModel *m = t->model;
-    double sum = 0;
-    int count = 0;
-    for (int32_t i = 0; i < m->clocks_count; i++)
-        if (is_told(t, &m->clocks[i].clock_frac)) {
-            sum += m->clocks[i].clock_frac.value;
-            count++;
-        }
-    for (int32_t i = 0; i < m->clocks_count; i++)
-        if (!is_told(t, &m->clocks[i].clock_frac) && count > 0)
-            m->clocks[i].clock_frac.value = sum / count;
-    for (int32_t i = 0; i < m->networks_count; i++)
-        if (!is_told(t, &m->networks[i].nic_frac))
-            m->networks[i].nic_frac.value = m->stack.nic_training_frac.value;
-    rh_step_model_refresh(m);
-}
-
 /* The fact of `model` in the place of `fact` in `other`. */
 static const RhFact *counterpart(const RhStepModel *model, const RhStepModel *other,
                                  const RhFact *fact)
@@ -226,12 +197,7 @@ static const RhFact *counterpart(const RhStepModel *model, const RhStepModel *ot
 static void hold_out(RhStepsFit *fit, const RhStepModel *found, const GArray *scales,
                      RhStepKeepFunc keep, const void *which, size_t offset)
 {
-    g_autoptr(RhStepModel) model = rh_step_model_new(fit->steps, fit->stack, NULL);
-    model->stack = found->stack;
-    memcpy(model->clocks, found->clocks, sizeof model->clocks);
-    memcpy(model->networks, found->networks, sizeof model->networks);
-    model->deadline = found->deadline;
-    rh_step_model_refresh(model);
+    g_autoptr(RhStepModel) model = rh_step_model_copy(found);
     RhStepTask t = rh_step_task_new(model, scales, keep, which);
     for (guint i = 0; i < fit->constants->len; i++) {
         const RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
@@ -239,7 +205,7 @@ static void hold_out(RhStepsFit *fit, const RhStepModel *found, const GArray *sc
             rh_step_task_hold(&t, counterpart(model, found, c->at));
     }
     if (t.params->len > 0 && t.rows->len > t.params->len && rh_step_task_solve(&t, 1, true)) {
-        fill_untold(&t);
+        rh_step_task_fill_untold(&t);
         predict(fit, model, scales, offset, keep, which);
     } else {
         g_ptr_array_add(fit->notes,

@@ -101,6 +101,15 @@ RhStepModel *rh_step_model_new(const RhMeasuredSteps *steps, const char *stack, 
     return g_steal_pointer(&model);
 }
 
+RhStepModel *rh_step_model_copy(const RhStepModel *model)
+{
+    RhStepModel *copy = g_memdup2(model, sizeof *model);
+    copy->views = g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
+    copy->longest_s = g_memdup2(model->longest_s, (model->steps->rows->len + 1) * sizeof(double));
+    rh_step_model_refresh(copy);
+    return copy;
+}
+
 void rh_step_model_free(RhStepModel *model)
 {
     if (!model)
@@ -110,8 +119,7 @@ void rh_step_model_free(RhStepModel *model)
     g_free(model);
 }
 
-/* Copies the fitted constants of a stack. */
-static void copy_constants(RhStack *stack, const RhStack *from)
+void rh_step_model_copy_constants(RhStack *stack, const RhStack *from)
 {
     stack->kernel_gap_s = from->kernel_gap_s;
     stack->nvlink_training_frac = from->nvlink_training_frac;
@@ -131,7 +139,7 @@ static RhProblem case_of(const RhStepModel *model, const RhMeasuredStep *step, R
     g_assert(found);
     at += (guint)(1 + network_of(model, step)) * model->steps->platforms->len;
     *stack = step->habits ? *step->habits : model->stack;
-    copy_constants(stack, &model->stack);
+    rh_step_model_copy_constants(stack, &model->stack);
     stack->flash_attention = step->flash_attention;
     stack->fused_norms = step->fused_norms;
     return (RhProblem){step->model, g_ptr_array_index(model->views, at), stack, step->job};

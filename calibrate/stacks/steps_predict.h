@@ -37,8 +37,12 @@ typedef struct {
 /* RH_ERROR_USAGE for an unknown stack, RH_ERROR_INPUT for more devices than there is room for. */
 RhStepModel *rh_step_model_new(const RhMeasuredSteps *steps, const char *stack,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Returns a copy with the constants' present values and the deadline. Caller frees. */
+RhStepModel *rh_step_model_copy(const RhStepModel *model);
 void rh_step_model_free(RhStepModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepModel, rh_step_model_free)
+/* Copies the constants that steps can tell into a stack. */
+void rh_step_model_copy_constants(RhStack *stack, const RhStack *from);
 /* After a fact has changed. */
 void rh_step_model_refresh(RhStepModel *model);
 /* Seconds of a row of the table by its segment graph: a lower bound of its rehearsal, within 2 % of

@@ -182,6 +182,66 @@ RhStepTask rh_step_task_new(RhStepModel *model, const GArray *scales, RhStepKeep
     return t;
 }
 
+/* Returns the fact of `model` in the place that `fact` has in `other`. */
+static RhFact *counterpart(RhStepModel *model, const RhStepModel *other, const RhFact *fact)
+{
+    return (RhFact *)(void *)((char *)model + ((const char *)fact - (const char *)other));
+}
+
+/* Does a row of the task depend on parameter k? */
+static bool is_depended_on(const RhStepTask *t, guint k)
+{
+    for (guint i = 0; i < t->rows->len; i++)
+        if (fabs(g_array_index(t->slopes, double, i * t->params->len + k)) > 0)
+            return true;
+    return false;
+}
+
+/* Removes parameter k and its column of slopes. */
+static void drop_param(RhStepTask *t, guint k)
+{
+    guint count = t->params->len, at = 0;
+    for (guint i = 0; i < t->rows->len * count; i++)
+        if (i % count != k)
+            g_array_index(t->slopes, double, at++) = g_array_index(t->slopes, double, i);
+    g_array_set_size(t->slopes, at);
+    g_array_remove_index(t->params, k);
+    g_array_remove_index(t->axes, k);
+}
+
+RhStepTask rh_step_task_select(const RhStepTask *all, RhStepModel *model, RhStepKeepFunc keep,
+                               const void *which)
+{
+    RhStepTask t = *all;
+    guint count = all->params->len;
+    t.model = model;
+    t.rows = g_array_new(FALSE, FALSE, sizeof(guint));
+    t.params = g_array_copy(all->params);
+    t.axes = g_array_copy(all->axes);
+    t.weights = g_array_new(FALSE, FALSE, sizeof(double));
+    t.clusters = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    t.base_s = g_array_new(FALSE, FALSE, sizeof(double));
+    t.slopes = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint k = 0; k < count; k++) {
+        RhFitParam *param = &g_array_index(t.params, RhFitParam, k);
+        param->fact = counterpart(model, all->model, param->fact);
+    }
+    for (guint i = 0; i < all->rows->len; i++) {
+        guint row = g_array_index(all->rows, guint, i);
+        if (!keep(step_at(model->steps, row), which))
+            continue;
+        g_array_append_val(t.rows, row);
+        g_array_append_val(t.weights, g_array_index(all->weights, double, i));
+        g_array_append_val(t.clusters, g_array_index(all->clusters, uint32_t, i));
+        g_array_append_val(t.base_s, g_array_index(all->base_s, double, i));
+        g_array_append_vals(t.slopes, &g_array_index(all->slopes, double, i *count), count);
+    }
+    for (guint k = count; k > 0; k--)
+        if (!is_depended_on(&t, k - 1))
+            drop_param(&t, k - 1);
+    return t;
+}
+
 static double moved_step_s(const RhStepTask *t)
 {
     double most = 0;
@@ -215,6 +275,40 @@ bool rh_step_task_solve(RhStepTask *t, int rounds, bool point_alone)
     }
     rh_step_model_refresh(t->model);
     return !rh_deadline_passed(t->model->deadline);
+}
+
+void rh_step_task_fix(RhStepTask *t, const RhFact *fact)
+{
+    for (guint k = t->params->len; k > 0; k--)
+        if (g_array_index(t->params, RhFitParam, k - 1).fact == fact)
+            drop_param(t, k - 1);
+}
+
+static bool is_told(const RhStepTask *t, const RhFact *fact)
+{
+    for (guint k = 0; k < t->params->len; k++)
+        if (g_array_index(t->params, RhFitParam, k).fact == fact)
+            return true;
+    return false;
+}
+
+void rh_step_task_fill_untold(RhStepTask *t)
+{
+    RhStepModel *m = t->model;
+    double sum = 0;
+    int count = 0;
+    for (int32_t i = 0; i < m->clocks_count; i++)
+        if (is_told(t, &m->clocks[i].clock_frac)) {
+            sum += m->clocks[i].clock_frac.value;
+            count++;
+        }
+    for (int32_t i = 0; i < m->clocks_count; i++)
+        if (!is_told(t, &m->clocks[i].clock_frac) && count > 0)
+            m->clocks[i].clock_frac.value = sum / count;
+    for (int32_t i = 0; i < m->networks_count; i++)
+        if (!is_told(t, &m->networks[i].nic_frac))
+            m->networks[i].nic_frac.value = m->stack.nic_training_frac.value;
+    rh_step_model_refresh(m);
 }
 
 void rh_step_task_hold(RhStepTask *t, const RhFact *fact)

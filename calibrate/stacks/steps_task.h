@@ -49,9 +49,17 @@ typedef bool (*RhStepKeepFunc)(const RhMeasuredStep *step, const void *which);
  * no row depends are left out. Free with rh_step_task_clear. */
 RhStepTask rh_step_task_new(RhStepModel *model, const GArray *scales, RhStepKeepFunc keep,
                             const void *which);
+/* Returns the fit of those rows of `all` that `keep` accepts, by its linear form, with the facts of
+ * `model`, a copy of its model. Constants on which none of them depends are left out. */
+RhStepTask rh_step_task_select(const RhStepTask *all, RhStepModel *model, RhStepKeepFunc keep,
+                               const void *which);
 void rh_step_task_clear(RhStepTask *task);
-/* Keeps a constant fixed. */
+/* Keeps a constant fixed; `fix` leaves the linear form as it is, `hold` makes it anew. */
+void rh_step_task_fix(RhStepTask *task, const RhFact *fact);
 void rh_step_task_hold(RhStepTask *task, const RhFact *fact);
+/* Fills in constants that no row of the task tells: clocks from the mean of the fitted ones, networks
+ * from the stack. */
+void rh_step_task_fill_untold(RhStepTask *task);
 /* Solves the linear form, then about its solution again until that stays, `rounds` times at most.
  * Leaves the model refreshed. False when it does not converge, or not by the model's deadline. */
 bool rh_step_task_solve(RhStepTask *task, int rounds, bool point_alone);

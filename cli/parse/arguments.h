@@ -30,7 +30,7 @@ typedef struct {
     GPtrArray *besides, *scenarios; /* const char* */
     /* validate, calibrate */
     const char *suite, *cases, *only, *keep, *lab, *measure, *device, *server, *budget, *lists,
-        *record;
+        *record, *cross;
     GPtrArray *froms, *tables; /* const char* */
     double holdout_frac, tolerance_frac;
     int64_t runs;

@@ -13,6 +13,7 @@
 #include "platforms/profile.h"
 #include "report/page/page.h"
 #include "report/validation.h"
+#include "validate/cross/cross_groups.h"
 #include "validate/step.h"
 #include "validate/step_lists.h"
 #include "validate/suites/lab_topology.h"
@@ -171,8 +172,23 @@ static int run(const RhArguments *a, GError **error)
         rh_fail(error, RH_ERROR_USAGE, "--record is of published runs, not of --suite and --run");
         return 2;
     }
+    if (a->record && !a->cross) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--record makes error bars of errors on groups that were never seen\n"
+                "help: add --cross model+gpu");
+        return 2;
+    }
     if (a->record && !rh_output_check_folder(a->record, error))
         return 2;
+    if (a->cross && (a->suite || a->measure)) {
+        rh_fail(error, RH_ERROR_USAGE, "--cross is of published runs, not of --suite and --run");
+        return 2;
+    }
+    if (a->cross && !rh_cross_by_parse(a->cross)) {
+        rh_fail(error, RH_ERROR_USAGE, "--cross %s: groups are by one of %s", a->cross,
+                rh_cross_by_choices());
+        return 2;
+    }
     if (rh_arguments_given(a, "--tolerance") && (a->suite || a->measure)) {
         rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
         return 2;
@@ -189,6 +205,9 @@ static const RhOption own[] = {
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
               "with --cases: exit with status 1 if the mean error is larger, as 10%",
               .quantity = RH_QUANTITY_FRAC),
+    RH_OPTION(cross, "cross", 0, RH_OPTION_TEXT, "GROUPS",
+              "predict each group of runs without what was chosen or fitted on it: groups by "
+              "model+gpu, engine-version, source or device"),
     RH_OPTION(record, "record", 0, RH_OPTION_TEXT, "FILE.json",
               "write the error bars and memory curves that plans use "
               "(validate/data/record.json)",
@@ -232,6 +251,11 @@ const RhCommand rh_command_validate = {
              "without a time ran out of memory. Runs that cannot be modelled are skipped with\n"
              "the reason. Runs that constants were fitted to are listed apart from held-out\n"
              "runs. -o x.svg plots predicted against measured times.\n\n"
+             "--cross GROUPS predicts every group of runs as if it had never been seen:\n"
+             "rules that were chosen on it are withheld, constants that were fitted to it are\n"
+             "fitted to the other groups. Its errors, and the error bars made of them, are what\n"
+             "to expect of a run that nobody measured. Exit status 1 where error bars from the\n"
+             "other groups hold less than 70 or more than 92 % of the runs.\n\n"
              "--suite simulates programs, runs them with MPI in a network lab on this\n"
              "machine (network namespaces, veth, token buckets), and compares the timelines.\n"
              "The lab is calibrated by ping-pong on a star alone. Exit status 1 if a limit\n"
@@ -245,6 +269,7 @@ const RhCommand rh_command_validate = {
              "experts.\n",
     .examples = "rehearse validate\n"
                 "rehearse validate --cases runs.csv --tolerance 10%\n"
+                "rehearse validate --cases serving.csv --cross model+gpu\n"
                 "rehearse validate --suite mpi-quick\n"
                 "rehearse validate --run step --from gpu --profile h200.json\n"
                 "rehearse validate --suite mpi-quick --only 'layout:' --keep runs -v\n"

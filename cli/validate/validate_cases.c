@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "accuracy/group_errors.h"
 #include "accuracy/record.h"
 #include "base/error.h"
 #include "cli/output/output.h"
@@ -34,6 +35,27 @@ static GPtrArray *missed_of(const RhEvaluation *evaluation, bool asked, double t
                         g_strdup_printf("the mean error of the step is %.1f %%, more than %.1f %%",
                                         100 * f.mape_frac, 100 * tolerance_frac));
     return missed;
+}
+
+/* Limits of the fraction of runs that error bars hold, which are made for RH_RECORD_SHARE. */
+#define COVERAGE_LEAST 0.70
+#define COVERAGE_MOST  0.92
+
+/* Appends the metrics whose error bars, made from other groups, hold too few or too many runs. */
+static void add_coverage_missed(GPtrArray *missed, const RhEvaluation *evaluation)
+{
+    g_autofree const char **metrics = rh_group_errors_metrics(evaluation);
+    for (int i = 0; metrics[i]; i++) {
+        RhGroupErrors e = rh_group_errors(evaluation, metrics[i], RH_STRATUM_ALL);
+        if (e.barred_groups < RH_GROUPS_LEAST ||
+            (e.coverage_frac >= COVERAGE_LEAST && e.coverage_frac <= COVERAGE_MOST))
+            continue;
+        g_ptr_array_add(missed,
+                        g_strdup_printf("error bars of %s hold %.0f %% of the runs of groups that "
+                                        "they were not made from, not %.0f to %.0f %%",
+                                        metrics[i], 100 * e.coverage_frac, 100 * COVERAGE_LEAST,
+                                        100 * COVERAGE_MOST));
+    }
 }
 
 /* --- the source of every constant --- */
@@ -152,8 +174,9 @@ static bool write_record(const RhArguments *a, const RhEvaluation *evaluation, R
     bool serves = rh_record_serve(there ? there : record, evaluation);
     if (there && !serves)
         rh_record_take_serving(record, there);
-    g_autofree char *text =
-        rh_record_json(there && serves ? there : record, "rehearse validate --record FILE");
+    g_autofree char *made_by =
+        g_strdup_printf("rehearse validate --cross %s --record FILE", a->cross);
+    g_autofree char *text = rh_record_json(there && serves ? there : record, made_by);
     return rh_output_write(a->record, text, error);
 }
 
@@ -184,6 +207,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     RhCasesOptions options = {.jobs = (int32_t)(a->jobs > 0 ? a->jobs : g_get_num_processors()),
                               .timeout_s = rh_terminal_left_s(a->timeout_s),
                               .only = a->only,
+                              .cross = rh_cross_by_parse(a->cross),
                               .progress = progress};
     g_autoptr(RhRecord) there = NULL;
     if (!load_there(a, &there, error))
@@ -200,6 +224,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     }
     g_autoptr(GPtrArray) missed =
         missed_of(evaluation, rh_arguments_given(a, "--tolerance"), a->tolerance_frac);
+    add_coverage_missed(missed, evaluation);
     g_autoptr(RhRecord) record = rh_record_make(evaluation);
     g_autofree char *text = a->json
                                 ? rh_report_evaluation_json(evaluation, missed)

@@ -10,17 +10,15 @@ static char *percent(double frac)
 
 static char *words_of(const RhServedBar *bar)
 {
-    g_autofree char *ttft = percent(bar->ttft_frac), *tpot = percent(bar->tpot_frac),
-                    *fitted =
-                        bar->fitted > 0
-                            ? g_strdup_printf("; constants were fitted to %d of them", bar->fitted)
-                            : g_strdup("");
+    g_autofree char *ttft = percent(bar->ttft_frac), *tpot = percent(bar->tpot_frac);
     return g_strdup_printf(
-        "TTFT ±%s, TPOT ±%s: %.0f %% of %d published results of %d model%s were within it (%s on "
-        "%s, %s%s%s%s)",
-        ttft, tpot, 100 * RH_RECORD_SHARE, bar->rows, bar->models, bar->models == 1 ? "" : "s",
-        bar->scheduler, bar->device ? bar->device : bar->generation, bar->kind,
-        bar->apart ? ", separate pools" : "", bar->starved ? ", KV cache full" : "", fitted);
+        "TTFT ±%s, TPOT ±%s: it held %.0f %% of the published results of %d pairs of a model and "
+        "a GPU, each predicted without its own results (%s%s%s%s)",
+        ttft, tpot, 100 * RH_RECORD_SHARE, bar->groups, bar->kind ? bar->kind : "all", " models",
+        bar->experts_untabled ? " whose experts no table times" : "",
+        bar->apart     ? ", separate pools"
+        : bar->starved ? ", KV cache full"
+                       : "");
 }
 
 char *rh_report_widest(const RhSloAllowance *a)
@@ -52,7 +50,7 @@ void rh_put_served_trust(RhJsonWriter *w, const RhServeErrorBars *trust)
         rh_json_put_number(w, "ttft_frac", bar->ttft_frac);
         rh_json_put_number(w, "tpot_frac", bar->tpot_frac);
         rh_json_put_int(w, "rows_count", bar->rows);
-        rh_json_put_int(w, "rows_fitted_count", bar->fitted);
+        rh_json_put_int(w, "groups_count", bar->groups);
     } else {
         rh_json_put_null(w, "ttft_frac");
         rh_json_put_null(w, "tpot_frac");

@@ -303,73 +303,131 @@ static void each_side_has_its_own_spread(void)
     CU_ASSERT_DOUBLE_EQUAL(room[0], room[1], 0.01);
 }
 
-/* Adds a measured row of a service, which gives both times. */
-static void add_served(RhEvaluation *evaluation, const char *device, double ttft_frac,
-                       double tpot_frac)
+/* Adds a service of a group that gives both times, each measured as 1 plus these fractions. */
+static RhEvidenceKey *add_served(RhEvaluation *evaluation, const char *group, double ttft_frac,
+                                 double tpot_frac)
 {
     static const char *const metrics[] = {"ttft", "tpot"};
     for (int i = 0; i < 2; i++) {
         RhEvaluatedRun *row = add_row(evaluation, "t", "a");
         row->metric = metrics[i];
-        row->like.device = rh_intern(device);
+        row->cross_group = rh_intern(group);
         row->predicted_s = 1;
         row->measured_s = 1 + (i ? tpot_frac : ttft_frac);
     }
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, evaluation->rows->len - 1).like;
 }
 
-/* A bar of 20 rows holds 16 of them. */
-static void services_have_bars_of_their_own(void)
+static RhEvidenceKey key_at(const RhEvaluation *evaluation, guint i)
+{
+    return g_array_index(evaluation->rows, RhEvaluatedRun, i).like;
+}
+
+/* Nine groups of errors of 1 to 9 %: 80 % of a tenth group's runs are held by the eighth error, as
+ * 0.8 (9 + 1) = 8; a group of a hundred runs counts as one. */
+static void services_have_bars_by_groups(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("folder/t.csv");
-    for (int i = 1; i <= 20; i++)
-        add_served(evaluation, "d", (i % 2 ? 0.01 : -0.01) * i, 0.001 * i);
-    for (int i = 1; i <= 14; i++)
-        add_served(evaluation, "few", 3, 3);
+    for (int i = 1; i <= 9; i++) {
+        g_autofree char *group = g_strdup_printf("g%d", i);
+        for (int k = 0; k < (i == 1 ? 100 : 1); k++)
+            add_served(evaluation, group, (i % 2 ? 0.01 : -0.01) * i, 0.001 * i);
+    }
     g_autoptr(RhRecord) record = rh_record_make(evaluation);
     CU_ASSERT_EQUAL(record->bars->len, 0); /* they are no steps */
     CU_ASSERT_TRUE(rh_record_serve(record, evaluation));
     CU_ASSERT_STRING_EQUAL(record->serving.file, "t.csv");
-    CU_ASSERT_EQUAL(record->serving.rows, 34);
-    RhEvidenceKey like = g_array_index(evaluation->rows, RhEvaluatedRun, 0).like, other = like;
+    CU_ASSERT_EQUAL(record->serving.rows, 108);
+    RhEvidenceKey like = key_at(evaluation, 0);
     const RhServedBar *bar = rh_record_served(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
-    RH_CHECK_CLOSE(bar->ttft_frac, 0.16, 1e-9);
-    RH_CHECK_CLOSE(bar->tpot_frac, 0.016, 1e-9);
-    CU_ASSERT_EQUAL(bar->rows, 20);
-    other.device = rh_intern("few"); /* its generation's: 28 of 34 are within */
-    bar = rh_record_served(record, &other);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
-    CU_ASSERT_PTR_NULL(bar->device);
-    CU_ASSERT_EQUAL(bar->rows, 34);
-    RH_CHECK_CLOSE(bar->ttft_frac, 3, 1e-9);
+    RH_CHECK_CLOSE(bar->ttft_frac, 0.08, 1e-9);
+    RH_CHECK_CLOSE(bar->tpot_frac, 0.008, 1e-9);
+    CU_ASSERT_EQUAL(bar->groups, 9);
+    CU_ASSERT_EQUAL(bar->rows, 108);
+}
+
+/* What is known of a service picks its bar: the most particular one that four groups give. */
+static void the_most_particular_bar_counts(void)
+{
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+    const char *groups[] = {"a", "b", "c", "d"};
+    for (int i = 0; i < 4; i++) {
+        add_served(evaluation, groups[i], 0.1, 0.01);
+        for (guint k = 0; k < 2; k++) {
+            add_served(evaluation, groups[i], 0.4, 0.04);
+            for (guint r = evaluation->rows->len - 2; r < evaluation->rows->len; r++)
+                g_array_index(evaluation->rows, RhEvaluatedRun, r).like.flags_defaulted = true;
+        }
+    }
+    g_autoptr(RhRecord) record = rh_record_new();
+    CU_ASSERT_TRUE(rh_record_serve(record, evaluation));
+    RhEvidenceKey known = key_at(evaluation, 0), defaulted = known, mixture = known;
+    defaulted.flags_defaulted = true;
+    mixture.kind = rh_intern("mixture"); /* no group of its kind: all kinds' */
+    CU_ASSERT_DOUBLE_EQUAL(rh_record_served(record, &known)->ttft_frac, 0.1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(rh_record_served(record, &defaulted)->ttft_frac, 0.4, 1e-9);
+    CU_ASSERT_PTR_NULL(rh_record_served(record, &mixture)->kind);
+    rh_record_hold_out_groups(evaluation);
+    for (guint i = 0; i < evaluation->rows->len; i++) /* three other groups are too few */
+        CU_ASSERT_EQUAL(g_array_index(evaluation->rows, RhEvaluatedRun, i).bar_frac, 0);
+    add_served(evaluation, "e", 0.2, 0.02);
+    rh_record_hold_out_groups(evaluation);
+    CU_ASSERT_DOUBLE_EQUAL(g_array_index(evaluation->rows, RhEvaluatedRun, 0).bar_frac, 0.2, 1e-9);
+    const RhEvaluatedRun *last =
+        &g_array_index(evaluation->rows, RhEvaluatedRun, evaluation->rows->len - 1);
+    CU_ASSERT_DOUBLE_EQUAL(last->bar_frac, 0.01, 1e-9);
 }
 
 static void services_unlike_the_measured_have_none(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
-    for (int i = 0; i < 14; i++)
-        add_served(evaluation, "d", 0.1, 0.1);
+    const char *groups[] = {"a", "b", "c", "d"};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 20; k++)
+            add_served(evaluation, groups[i], 0.1, 0.1);
     g_autoptr(RhRecord) record = rh_record_new();
-    RhEvidenceKey like = g_array_index(evaluation->rows, RhEvaluatedRun, 0).like;
+    RhEvidenceKey like = key_at(evaluation, 0);
     CU_ASSERT_TRUE(rh_record_serve(record, evaluation));
-    CU_ASSERT_PTR_NULL(rh_record_served(record, &like)); /* 14 are too few */
-    add_served(evaluation, "d", 0.1, 0.1);
+    CU_ASSERT_PTR_NULL(rh_record_served(record, &like)); /* three groups are too few */
+    add_served(evaluation, groups[3], 0.1, 0.1);
     CU_ASSERT_TRUE(rh_record_serve(record, evaluation));
     CU_ASSERT_PTR_NOT_NULL(rh_record_served(record, &like));
-    RhEvidenceKey others[] = {like, like, like, like, like};
+    RhEvidenceKey others[] = {like, like, like, like};
     others[0].stack = rh_intern("another");
-    others[1].kind = rh_intern("mixture");
-    others[2].apart = true;
-    others[3].starved = true;
-    others[4].generation = NULL; /* no table of kernels */
+    others[1].apart = true;
+    others[2].starved = true;
+    others[3].generation = NULL; /* no table of kernels */
     for (guint i = 0; i < G_N_ELEMENTS(others); i++)
         CU_ASSERT_PTR_NULL(rh_record_served(record, &others[i]));
     g_autoptr(RhEvaluation) nothing = rh_evaluation_new("t.csv");
+    guint bars = record->serving.bars->len;
     CU_ASSERT_FALSE(rh_record_serve(record, nothing)); /* it stays as it was */
-    CU_ASSERT_EQUAL(record->serving.bars->len, 2);
+    CU_ASSERT_EQUAL(record->serving.bars->len, bars);
+    for (guint i = 0; i < evaluation->rows->len; i++) /* in-sample errors are no evidence */
+        g_array_index(evaluation->rows, RhEvaluatedRun, i).cross_group = NULL;
+    CU_ASSERT_FALSE(rh_record_serve(record, evaluation));
     g_autoptr(RhRecord) taken = rh_record_new();
     rh_record_take_serving(taken, record);
     CU_ASSERT_PTR_NOT_NULL(rh_record_served(taken, &like));
+}
+
+/* Of a cross-validation only steps that were predicted without their group make bars. */
+static void crossed_steps_held_out_a_group_make_no_bar(void)
+{
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+    const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (int i = 0; i < 16; i++)
+        add_step(evaluation, "t", models[i % 8], i < 8 ? 0.01 : 0.3);
+    evaluation->crossed = true;
+    for (guint i = 0; i < 8; i++)
+        g_array_index(evaluation->rows, RhEvaluatedRun, i).cross_group = rh_intern(models[i]);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
+    const RhErrorBar *bar =
+        rh_record_bar(record, &g_array_index(evaluation->rows, RhEvaluatedRun, 0).like);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
+    RH_CHECK_CLOSE(bar->error_frac, 0.01, 1e-9);
+    CU_ASSERT_EQUAL(bar->steps, 8);
 }
 
 /* The tree's own reads as it was written, and says how right its bars are. */
@@ -407,7 +465,9 @@ int main(void)
         {"odds_are_of_who_holds_the_same", odds_are_of_who_holds_the_same},
         {"each_side_has_its_own_spread", each_side_has_its_own_spread},
         {"runs_that_ran_tell_up_to_all_of_it", runs_that_ran_tell_up_to_all_of_it},
-        {"services_have_bars_of_their_own", services_have_bars_of_their_own},
+        {"services_have_bars_by_groups", services_have_bars_by_groups},
+        {"the_most_particular_bar_counts", the_most_particular_bar_counts},
+        {"crossed_steps_held_out_a_group_make_no_bar", crossed_steps_held_out_a_group_make_no_bar},
         {"services_unlike_the_measured_have_none", services_unlike_the_measured_have_none},
         {"the_shipped_record_reads_back", the_shipped_record_reads_back},
         {0}};

@@ -5,18 +5,16 @@
 #include <time.h>
 
 #include "accuracy/record.h"
-#include "base/catalogue_folders.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "calibrate/stacks/steps_task.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/evidence_key.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/stream_pools.h"
+#include "validate/cases/cases_cross.h"
 #include "validate/cases/cases_translate.h"
-
-#define SAME_TIME 1e-3 /* relative: published-steps.csv keeps four digits */
+#include "validate/cases/fitted_steps.h"
 
 /* A prediction, as a child process sends it. */
 typedef struct {
@@ -146,66 +144,6 @@ static void rehearse_all(Batch *b)
     rh_process_pool_run(&workers);
 }
 
-/* --- rows that a constant was fitted to --- */
-
-/* Rows of calibrate/data/published-steps.csv that take part in its fit, by job and layout. */
-typedef struct {
-    RhMeasuredSteps *steps; /* NULL: the table is not installed */
-    GHashTable *jobs;       /* text -> GArray of const RhMeasuredStep* */
-} Fitted;
-
-static char *fitted_key(const char *source, const RhModel *model, const RhJob *job,
-                        const RhLayout *layout)
-{
-    g_autofree char *text = rh_layout_format(layout);
-    return g_strdup_printf(
-        "%s|%" G_GINT64_FORMAT "|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s", source,
-        rh_model_params(model), job->gpus, job->global_batch, job->sequence, text);
-}
-
-static Fitted fitted_load(void)
-{
-    g_autofree char *path =
-        g_build_filename(rh_data_dir(), "calibrate", "data", "published-steps.csv", NULL);
-    Fitted f = {
-        rh_steps_load(path, NULL),
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref)};
-    for (guint i = 0; f.steps && i < f.steps->rows->len; i++) {
-        const RhMeasuredStep *step = &g_array_index(f.steps->rows, RhMeasuredStep, i);
-        if (!rh_step_takes_part(step))
-            continue;
-        char *key = fitted_key(step->source, step->model, &step->job, &step->layout);
-        GPtrArray *same = g_hash_table_lookup(f.jobs, key);
-        if (!same) {
-            same = g_ptr_array_new();
-            g_hash_table_insert(f.jobs, g_strdup(key), same);
-        }
-        g_ptr_array_add(same, (void *)step);
-        g_free(key);
-    }
-    return f;
-}
-
-static void fitted_clear(Fitted *f)
-{
-    g_hash_table_destroy(f->jobs);
-    rh_steps_free(f->steps);
-}
-
-static bool took_part(const Fitted *f, const RhTranslated *t)
-{
-    if (!t->steps || t->measured_s <= 0)
-        return false;
-    g_autofree char *key = fitted_key(t->steps, t->c.model, &t->c.job, &t->layout);
-    const GPtrArray *same = g_hash_table_lookup(f->jobs, key);
-    for (guint i = 0; same && i < same->len; i++) {
-        const RhMeasuredStep *step = g_ptr_array_index(same, i);
-        if (fabs(step->seconds / t->measured_s - 1) < SAME_TIME)
-            return true;
-    }
-    return false;
-}
-
 /* --- results --- */
 
 /* Group of rows that ran one job in several layouts, among which CLI.md compares ranks. */
@@ -277,19 +215,27 @@ static void fill(const Batch *b, RhEvaluation *evaluation)
     }
 }
 
-static void translate_all(const RhCaseTable *table, RhTranslator *translator, Batch *b,
-                          RhEvaluation *evaluation)
+/* Translates a row: by all that is known, or as its group allows. */
+static char *translate_row(RhTranslator *translator, RhCasesCross *cross, const RhCaseRow *row,
+                           RhTranslated *t)
 {
-    Fitted fitted = fitted_load();
+    return cross ? rh_cases_cross_translate(cross, row, t) : rh_translate(translator, row, t);
+}
+
+static void translate_all(const RhCaseTable *table, RhTranslator *translator, Batch *b,
+                          RhEvaluation *evaluation, const RhFittedSteps *fitted,
+                          RhCasesCross *cross)
+{
     for (guint i = 0; i < table->rows->len; i++) {
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
         RhTranslated t;
         if (!rh_case_wanted(row, b->options->only))
             continue;
-        char *why = rh_translate(translator, row, &t);
+        char *why = translate_row(translator, cross, row, &t);
         g_array_append_val(b->translated, t);
         RhEvaluatedRun r = judged_row(row, &t, why);
-        r.fitted = !why && (t.fitted || took_part(&fitted, &t));
+        r.cross_group = cross ? rh_cases_cross_group(cross, row) : NULL;
+        r.fitted = !why && !r.cross_group && (t.fitted || rh_fitted_step(fitted, &t));
         g_array_append_val(evaluation->rows, r);
         if (why || g_hash_table_contains(b->item_of, t.key))
             continue;
@@ -297,11 +243,10 @@ static void translate_all(const RhCaseTable *table, RhTranslator *translator, Ba
         g_array_append_val(b->items, at);
         g_hash_table_add(b->item_of, (void *)t.key);
     }
-    if (!fitted.steps)
+    if (!fitted->steps)
         g_ptr_array_add(evaluation->notes,
                         g_strdup("calibrate/data/published-steps.csv is not there: rows that "
                                  "constants were fitted to are not told apart"));
-    fitted_clear(&fitted);
 }
 
 static void translated_clear(void *data)
@@ -318,6 +263,7 @@ RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *opt
         return NULL;
     RhEvaluation *evaluation = rh_evaluation_new(table->name);
     evaluation->shipped = table->steps != NULL;
+    evaluation->crossed = options->cross != RH_CROSS_NONE;
     Batch b = {.options = options,
                .deadline = deadline,
                .translated = g_array_new(FALSE, TRUE, sizeof(RhTranslated)),
@@ -326,10 +272,16 @@ RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *opt
                .whys = g_ptr_array_new_with_free_func(g_free),
                .item_of = g_hash_table_new(g_direct_hash, g_direct_equal)};
     g_array_set_clear_func(b.translated, translated_clear);
-    translate_all(table, translator, &b, evaluation);
+    RhFittedSteps fitted = rh_fitted_steps_load();
+    g_autoptr(RhCasesCross) cross =
+        options->cross ? rh_cases_cross_new(table, translator, &fitted, options, deadline) : NULL;
+    translate_all(table, translator, &b, evaluation, &fitted, cross);
     rehearse_all(&b);
     fill(&b, evaluation);
     rh_record_hold_out(evaluation);
+    if (cross)
+        rh_cases_cross_note(cross, evaluation);
+    rh_fitted_steps_clear(&fitted);
     g_array_unref(b.translated);
     g_array_unref(b.items);
     g_array_unref(b.answers);

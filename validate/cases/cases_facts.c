@@ -12,6 +12,8 @@ typedef struct {
 
 typedef struct {
     GArray *conditions; /* Condition */
+    GArray *chosen_on;  /* Condition; NULL: read in a source, not chosen on rows */
+    bool withheld;
     const char *says[RH_CASE_SAYS_LAST];
     const char *stands_in; /* interned, or NULL */
     bool silent;           /* the only figure is the proxy */
@@ -34,7 +36,9 @@ static void condition_clear(void *data)
 
 static void rule_clear(void *data)
 {
-    g_array_unref(((Rule *)data)->conditions);
+    Rule *rule = data;
+    g_array_unref(rule->conditions);
+    g_clear_pointer(&rule->chosen_on, g_array_unref);
 }
 
 static GPatternSpec *pattern_of(const char *text)
@@ -45,7 +49,7 @@ static GPatternSpec *pattern_of(const char *text)
 
 /* --- reading --- */
 
-static void read_condition(RhJson *doc, const RhJsonNode *member, Rule *rule)
+static void read_condition(RhJson *doc, const RhJsonNode *member, GArray *conditions)
 {
     const char *name = rh_json_key(member);
     Condition c = {rh_case_column_by_name(name),
@@ -59,16 +63,60 @@ static void read_condition(RhJson *doc, const RhJsonNode *member, Rule *rule)
             g_ptr_array_add(c.patterns, pattern_of(rh_json_node_string(doc, n)));
     else
         g_ptr_array_add(c.patterns, pattern_of(rh_json_node_string(doc, member)));
-    g_array_append_val(rule->conditions, c);
+    g_array_append_val(conditions, c);
+}
+
+static GArray *read_conditions(RhJson *doc, const RhJsonNode *object)
+{
+    GArray *conditions = g_array_new(FALSE, FALSE, sizeof(Condition));
+    g_array_set_clear_func(conditions, condition_clear);
+    for (const RhJsonNode *n = object ? rh_json_first(object) : NULL; n; n = rh_json_next(n))
+        read_condition(doc, n, conditions);
+    return conditions;
+}
+
+/* Reads the rows that a rule was chosen on: NULL where it was read in a source. */
+static GArray *read_chosen_on(RhJson *doc, const RhJsonNode *node, GArray *conditions)
+{
+    const RhJsonNode *member = rh_json_member(node, "chosen_on");
+    if (!member)
+        return NULL;
+    if (rh_json_kind(member) == RH_JSON_OBJECT)
+        return read_conditions(doc, rh_json_object(doc, node, "chosen_on"));
+    const char *word = rh_json_string(doc, node, "chosen_on");
+    if (g_strcmp0(word, "these rows") != 0)
+        rh_json_problem(doc, member, NULL,
+                        "\"chosen_on\" is \"these rows\", or conditions as those of \"when\"");
+    return g_array_ref(conditions);
+}
+
+static bool names(const GArray *conditions, RhCaseColumn column)
+{
+    for (guint i = 0; i < conditions->len; i++)
+        if (g_array_index(conditions, Condition, i).column == column)
+            return true;
+    return false;
+}
+
+/* Is a rule so narrow that it must say where it comes from: does it name a model, a GPU and a
+ * concurrency? */
+static bool is_narrow(const Rule *rule)
+{
+    return names(rule->conditions, RH_CASE_MODEL) && names(rule->conditions, RH_CASE_GPU) &&
+           names(rule->conditions, RH_CASE_AT_ONCE);
+}
+
+/* Does a source name a file at a commit, or a paper? */
+static bool is_public(const char *source)
+{
+    return source && g_regex_match_simple("\\b[0-9a-f]{7,40}\\b|arXiv|the same", source, 0, 0);
 }
 
 static void read_rule(RhJson *doc, const RhJsonNode *node, GArray *rules)
 {
-    Rule rule = {.conditions = g_array_new(FALSE, FALSE, sizeof(Condition)), .silent = true};
-    const RhJsonNode *when = rh_json_object(doc, node, "when");
-    g_array_set_clear_func(rule.conditions, condition_clear);
-    for (const RhJsonNode *n = when ? rh_json_first(when) : NULL; n; n = rh_json_next(n))
-        read_condition(doc, n, &rule);
+    Rule rule = {.conditions = read_conditions(doc, rh_json_object(doc, node, "when")),
+                 .silent = true};
+    rule.chosen_on = read_chosen_on(doc, node, rule.conditions);
     for (int i = 0; i < RH_CASE_SAYS_LAST; i++) {
         rule.says[i] = rh_json_string_or(doc, node, keys[i], NULL);
         rule.silent &= rule.says[i] == NULL;
@@ -76,7 +124,12 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, GArray *rules)
     rule.stands_in = rh_json_string_or(doc, node, "stands_in", NULL);
     if (rule.silent && !rule.stands_in)
         rh_json_problem(doc, node, NULL, "this rule says nothing");
-    rh_json_string(doc, node, "source");
+    const char *source = rh_json_string(doc, node, "source");
+    if (!rule.chosen_on && is_narrow(&rule) && !is_public(source))
+        rh_json_problem(
+            doc, node, NULL,
+            "a rule that names a model, a GPU and a concurrency needs \"chosen_on\", or "
+            "a file at a commit as its source");
     g_array_append_val(rules, rule);
 }
 
@@ -99,6 +152,12 @@ RhCaseFacts *rh_case_facts_load(bool serving, GError **error)
     return doc ? facts_of(doc, error) : NULL;
 }
 
+RhCaseFacts *rh_case_facts_parse(const char *name, const char *text, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_parse(name, text, strlen(text), error);
+    return doc ? facts_of(doc, error) : NULL;
+}
+
 void rh_case_facts_free(RhCaseFacts *facts)
 {
     if (!facts)
@@ -118,24 +177,84 @@ static bool matches(const Condition *condition, char *const *lower)
     return false;
 }
 
-static bool applies(const Rule *rule, char *const *lower)
+static bool applies(const GArray *conditions, char *const *lower)
 {
-    for (guint i = 0; i < rule->conditions->len; i++)
-        if (!matches(&g_array_index(rule->conditions, Condition, i), lower))
+    for (guint i = 0; i < conditions->len; i++)
+        if (!matches(&g_array_index(conditions, Condition, i), lower))
             return false;
     return true;
+}
+
+static void lower_case(const RhCaseRow *row, char *lower[RH_CASE_COLUMNS_LAST])
+{
+    for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
+        lower[i] = g_ascii_strdown(row->text[i], -1);
+}
+
+static void lower_clear(char *lower[RH_CASE_COLUMNS_LAST])
+{
+    for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
+        g_free(lower[i]);
+}
+
+static Rule *rule_at(const RhCaseFacts *facts, guint i)
+{
+    return &g_array_index(facts->rules, Rule, i);
+}
+
+void rh_case_facts_withhold(RhCaseFacts *facts, const GPtrArray *rows)
+{
+    char *lower[RH_CASE_COLUMNS_LAST];
+    for (guint k = 0; k < facts->rules->len; k++)
+        rule_at(facts, k)->withheld = false;
+    for (guint i = 0; rows && i < rows->len; i++) {
+        lower_case(g_ptr_array_index(rows, i), lower);
+        for (guint k = 0; k < facts->rules->len; k++) {
+            Rule *rule = rule_at(facts, k);
+            rule->withheld |= rule->chosen_on && applies(rule->chosen_on, lower);
+        }
+        lower_clear(lower);
+    }
+}
+
+guint rh_case_facts_count(const RhCaseFacts *facts)
+{
+    return facts->rules->len;
+}
+
+bool rh_case_facts_withheld(const RhCaseFacts *facts, guint rule)
+{
+    return rule_at(facts, rule)->withheld;
+}
+
+void rh_case_facts_set_withheld(RhCaseFacts *facts, guint rule, bool withheld)
+{
+    rule_at(facts, rule)->withheld = withheld;
+}
+
+bool rh_case_facts_chosen(const RhCaseFacts *facts, guint rule)
+{
+    return rule_at(facts, rule)->chosen_on != NULL;
+}
+
+bool rh_case_facts_applies(const RhCaseFacts *facts, guint rule, const RhCaseRow *row)
+{
+    char *lower[RH_CASE_COLUMNS_LAST];
+    lower_case(row, lower);
+    bool does = applies(rule_at(facts, rule)->conditions, lower);
+    lower_clear(lower);
+    return does;
 }
 
 RhCaseValues rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row)
 {
     RhCaseValues said = {.stands_in = g_ptr_array_new()};
     char *lower[RH_CASE_COLUMNS_LAST];
-    for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
-        lower[i] = g_ascii_strdown(row->text[i], -1);
+    lower_case(row, lower);
     for (guint k = 0; k < facts->rules->len; k++) {
         const Rule *rule = &g_array_index(facts->rules, Rule, k);
         bool counts = rule->silent;
-        if (!applies(rule, lower))
+        if (rule->withheld || !applies(rule->conditions, lower))
             continue;
         for (int i = 0; i < RH_CASE_SAYS_LAST; i++)
             if (rule->says[i] && !said.says[i]) {
@@ -145,8 +264,7 @@ RhCaseValues rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row)
         if (counts && rule->stands_in)
             g_ptr_array_add(said.stands_in, (void *)rule->stands_in);
     }
-    for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
-        g_free(lower[i]);
+    lower_clear(lower);
     return said;
 }
 

@@ -7,7 +7,12 @@
  * A rule applies to a row whose cells match (all named columns, each by one of its patterns with *
  * and ?, ignoring case). Each aspect of a run is set by the first applicable rule that has it. A
  * rule's "stands_in" names properties of the run that are replaced by the nearest supported ones;
- * it counts where the rule sets something, or where it sets nothing else. */
+ * it counts where the rule sets something, or where it sets nothing else.
+ *
+ * A rule that was chosen by looking at measured rows, and not read in a script or a document, says
+ * which: "chosen_on": "these rows" (those it applies to), or conditions like those of "when". It is
+ * withheld from predictions of groups that hold such rows (validate/serving/served_cross.h). A rule
+ * that names a model, a GPU and a concurrency needs it, or a source that is a file at a commit. */
 #include "base/json.h"
 #include "validate/cases/cases_table.h"
 
@@ -41,6 +46,7 @@
     ROW(SERVER, "server") /* a name of strategies/serve/servers */                                 \
     ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                \
     ROW(DEPLOYMENT, "deployment")   /* keys that no column holds: "batch=clients,kv=fp8" */        \
+    ROW(SPECULATION, "speculation") /* "none"; "unknown": tokens may be guessed, it is not said */ \
     ROW(A2A_BACKEND, "a2a_backend") /* a name of strategies/a2a_backends */                        \
     ROW(GROUPS, "groups") /* a token's experts are in so many of so many groups: "4/8" */          \
     ROW(CLIENT, "client") /* "waves=10,spread=0.8": see validate/serving/served_translate.h */
@@ -57,6 +63,9 @@ typedef struct RhCaseFacts RhCaseFacts;
 /* The file of the tree: published.json, of training, or served.json. RH_ERROR_INPUT with file:line:col,
  * RH_ERROR_IO. */
 RhCaseFacts *rh_case_facts_load(bool serving, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Reads such a file's text; `name` is what errors call it. */
+RhCaseFacts *rh_case_facts_parse(const char *name, const char *text,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_case_facts_free(RhCaseFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseFacts, rh_case_facts_free)
 
@@ -65,5 +74,13 @@ typedef struct {
     const char *says[RH_CASE_SAYS_LAST]; /* interned; NULL: nothing */
     GPtrArray *stands_in;                /* const char*, interned, in the order of the file */
 } RhCaseValues;
+/* Withholds the rules that were chosen on any of these rows (const RhCaseRow*; NULL: none). */
+void rh_case_facts_withhold(RhCaseFacts *facts, const GPtrArray *rows);
+/* Returns the number of rules; one rule's state: is it withheld, was it chosen on rows, does it apply to a row? */
+guint rh_case_facts_count(const RhCaseFacts *facts);
+bool rh_case_facts_withheld(const RhCaseFacts *facts, guint rule);
+void rh_case_facts_set_withheld(RhCaseFacts *facts, guint rule, bool withheld);
+bool rh_case_facts_chosen(const RhCaseFacts *facts, guint rule);
+bool rh_case_facts_applies(const RhCaseFacts *facts, guint rule, const RhCaseRow *row);
 RhCaseValues rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row);
 void rh_case_said_clear(RhCaseValues *said);

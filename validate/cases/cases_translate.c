@@ -6,13 +6,17 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/units.h"
+#include "calibrate/stacks/steps_task.h"
 #include "validate/cases/case_row.h"
 
 struct RhTranslator {
     RhCaseFacts *facts;
     GHashTable *models;    /* text -> RhModel*, both owned */
     GHashTable *platforms; /* text -> RhPlatform* (a stack's view), both owned */
+    GHashTable *stacks;    /* text -> RhStack* with other constants, both owned */
     GStringChunk *keys;
+    const RhStepModel *constants; /* laid over; NULL: none */
+    const char *constants_name;   /* "": none */
 };
 
 /* State of translating a row. */
@@ -35,6 +39,8 @@ RhTranslator *rh_translator_new(GError **error)
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_model_free);
     t->platforms =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_platform_free);
+    t->stacks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    t->constants_name = "";
     return t;
 }
 
@@ -46,7 +52,19 @@ void rh_translator_free(RhTranslator *t)
     g_string_chunk_free(t->keys);
     g_hash_table_destroy(t->models);
     g_hash_table_destroy(t->platforms);
+    g_hash_table_destroy(t->stacks);
     g_free(t);
+}
+
+RhCaseFacts *rh_translator_facts(RhTranslator *t)
+{
+    return t->facts;
+}
+
+void rh_translator_use(RhTranslator *t, const RhStepModel *constants, const char *name)
+{
+    t->constants = constants;
+    t->constants_name = constants ? name : "";
 }
 
 /* --- the model --- */
@@ -227,6 +245,19 @@ static bool set_fact(RhPlatform *platform, const char *said, GError **error)
     return !said[0] || rh_platform_set(platform, parts[0], parts[1] ? parts[1] : "", error);
 }
 
+/* Sets the clock of a device that was fitted to steps, unless its stack has one of its own. */
+static void lay_clock(const RhTranslator *t, const RhDevice *bare, RhDevice *device)
+{
+    const RhStepClock *clock =
+        t->constants ? rh_step_model_clock((RhStepModel *)t->constants, device->name) : NULL;
+    RhFact *fact = &device->curves.sustained_clock_frac;
+    if (!clock || fact->tag != RH_TAG_FITTED ||
+        fact->value != bare->curves.sustained_clock_frac.value)
+        return;
+    fact->value = clock->clock_frac.value;
+    rh_device_refresh(device);
+}
+
 static bool say_platform(Way *w)
 {
     GError *local = NULL;
@@ -234,17 +265,40 @@ static bool say_platform(Way *w)
     g_autofree char *text = platform_text(w);
     if (!text)
         return false;
-    g_autofree char *key = g_strjoin(" ", w->out->c.stack->name, "on", text, own, NULL);
+    g_autofree char *key =
+        g_strjoin(" ", w->out->c.stack->name, "on", text, own, w->t->constants_name, NULL);
     RhPlatform *view = g_hash_table_lookup(w->t->platforms, key);
     if (!view) {
         g_autoptr(RhPlatform) bare = rh_platform_load(text, &local);
         if (!bare || !set_fact(bare, own, &local))
             return rh_case_give_up_with(&w->way, "platform: ", local);
         view = rh_stack_platform(w->out->c.stack, bare);
+        lay_clock(w->t, bare->device, view->device);
         g_hash_table_insert(w->t->platforms, g_steal_pointer(&key), view);
     }
     w->out->c.platform = view;
     return true;
+}
+
+/* Returns a stack with the constants that it has of the fitted one. */
+static const RhStack *lay_constants(const RhTranslator *t, const RhStack *stack)
+{
+    if (!t->constants)
+        return stack;
+    g_autofree char *key = g_strdup_printf("%s %s", stack->name, t->constants_name);
+    RhStack *copy = g_hash_table_lookup(t->stacks, key);
+    if (copy)
+        return copy;
+    copy = g_memdup2(stack, sizeof *stack);
+    for (const RhStepStackConstant *s = rh_step_stack_constants; s->key; s++) {
+        const RhFact *fitted =
+            (const RhFact *)(const void *)((const char *)&t->constants->stack + s->offset);
+        RhFact *own = (RhFact *)(void *)((char *)copy + s->offset);
+        if (own->source == fitted->source)
+            own->value = fitted->value;
+    }
+    g_hash_table_insert(t->stacks, g_steal_pointer(&key), copy);
+    return copy;
 }
 
 static bool say_stack(Way *w)
@@ -254,7 +308,10 @@ static bool say_stack(Way *w)
     w->out->c.stack = name ? rh_stack_by_name(name, &why) : NULL;
     if (why)
         return rh_case_give_up_with(&w->way, "", why);
-    return name || rh_case_give_up(&w->way, "no stack is known for it");
+    if (!name)
+        return rh_case_give_up(&w->way, "no stack is known for it");
+    w->out->c.stack = lay_constants(w->t, w->out->c.stack);
+    return true;
 }
 
 /* --- job and layout --- */
@@ -477,11 +534,11 @@ static void say_key(Way *w)
     RhTranslated *o = w->out;
     g_autofree char *layout = rh_layout_format(&o->layout);
     g_autofree char *key = g_strdup_printf(
-        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s%s|%d:%u|%d|%d|%s%s", w->model_key,
-        o->c.platform->name, o->c.stack->name, o->c.job.gpus, o->c.job.global_batch,
-        o->c.job.sequence, o->c.job.recipe->name, o->c.job.narrow_weights ? "!" : "",
-        o->c.job.lora.rank, o->c.job.lora.modules, o->c.job.gradient_bytes, o->rounds, layout,
-        o->measured_s > 0 ? "" : "|oom");
+        "%s|%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s%s|%d:%u|%d|%d|%s%s",
+        w->t->constants_name, w->model_key, o->c.platform->name, o->c.stack->name, o->c.job.gpus,
+        o->c.job.global_batch, o->c.job.sequence, o->c.job.recipe->name,
+        o->c.job.narrow_weights ? "!" : "", o->c.job.lora.rank, o->c.job.lora.modules,
+        o->c.job.gradient_bytes, o->rounds, layout, o->measured_s > 0 ? "" : "|oom");
     o->key = g_string_chunk_insert_const(w->t->keys, key);
     o->strategy = rh_intern(layout);
     o->tasks =

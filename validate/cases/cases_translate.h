@@ -2,6 +2,7 @@
 /* A row of a table of runs as something that can be rehearsed: model, platform, stack, job, layout.
  * Everything a word means comes from the facts; what cannot be said is told, never guessed. */
 #include "accuracy/evaluation.h"
+#include "calibrate/stacks/steps_predict.h"
 #include "strategies/train/train.h"
 #include "validate/cases/cases_facts.h"
 
@@ -31,6 +32,12 @@ typedef struct RhTranslator RhTranslator;
 RhTranslator *rh_translator_new(GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_translator_free(RhTranslator *t);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTranslator, rh_translator_free)
+
+/* Returns the translator's rules, of which some may be withheld. Borrowed. */
+RhCaseFacts *rh_translator_facts(RhTranslator *t);
+/* Lays these constants over those of stacks and devices that were fitted with them, until told
+ * otherwise; NULL: none. `name` tells them apart; both borrowed, for the translator's life. */
+void rh_translator_use(RhTranslator *t, const RhStepModel *constants, const char *name);
 
 /* NULL when it can be said, else why not; caller frees. Clear the answer in either case: table and standing are there in both. */
 char *rh_translate(RhTranslator *t, const RhCaseRow *row, RhTranslated *out);

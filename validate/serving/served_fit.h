@@ -2,15 +2,13 @@
 /* The constants of a server (its host's and clients' share of an iteration) from published serving runs.
  *
  * Rows of the table that this server ran are served as for validation, over and over while constants change
- * (validate/coordinate_descent.h): the mean of |ln(predicted / measured)| of times per token or, where a row gives none, of
- * tokens a second, and half of that of times to the first token, is to be least. A share of the rows takes no part in
- * it, every second one or every fifth, and is what the fit is evaluation by. Deterministic.
+ * (validate/coordinate_descent.h): the mean loss of the rows (validate/serving/served_constants.h) is to be least. A share
+ * of the rows takes no part in it, every second one or every fifth, and is what the fit is evaluated by. Deterministic.
  *
  * Intervals: where errors' logarithms are Laplace's, the likelihood of n rows whose mean error is m goes with m^-n; a
  * constant's 95 % interval is where m stays below the least times exp(1.92 / n), all others held. */
 #include "validate/cases/cases.h"
-
-#define RH_SERVED_CONSTANTS_MAX 8
+#include "validate/serving/served_constants.h"
 
 typedef struct {
     const char *key; /* of the server's file; static */

@@ -45,6 +45,11 @@ void rh_served_translator_free(RhServedTranslator *t)
     g_free(t);
 }
 
+RhCaseFacts *rh_served_translator_facts(RhServedTranslator *t)
+{
+    return t->facts;
+}
+
 /* --- model and machine --- */
 
 static bool say_model(Way *w)
@@ -355,6 +360,20 @@ static void say_where(Way *w)
     w->out->standing = rh_case_standing(&w->way);
 }
 
+/* The words of a stand-in for a version; rules of validate/data/served.json have them. */
+#define VERSION_STANDS_IN "its version as the server's"
+
+static void say_known(Way *w)
+{
+    const RhCaseValues *said = w->way.said;
+    RhServedCase *out = w->out;
+    out->flags_known = said->says[RH_CASE_SAYS_DEPLOYMENT] || said->says[RH_CASE_SAYS_POOLS];
+    out->version_known =
+        !g_ptr_array_find_with_equal_func(said->stands_in, VERSION_STANDS_IN, g_str_equal, NULL);
+    out->speculation_known = out->deployment.pools[out->deployment.pools_count - 1].draft > 0 ||
+                             g_strcmp0(said->says[RH_CASE_SAYS_SPECULATION], "unknown") != 0;
+}
+
 static char *translate(RhServedTranslator *t, const RhCaseRow *row, bool asked, RhServedCase *out)
 {
     RhCaseValues said = rh_case_facts_say(t->facts, row);
@@ -365,8 +384,10 @@ static char *translate(RhServedTranslator *t, const RhCaseRow *row, bool asked, 
                 rh_case_give_up(&w.way, "%s", said.says[RH_CASE_SAYS_SKIP]);
     fine = fine && say_model(&w) && say_server(&w) && say_deployment(&w) && say_platform(&w) &&
            (!asked || say_client(&w));
-    if (fine)
+    if (fine) {
+        say_known(&w);
         out->stands_in = rh_case_stands_in(&w.way);
+    }
     rh_case_said_clear(&said);
     return w.way.why;
 }

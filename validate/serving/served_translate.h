@@ -22,6 +22,9 @@ typedef struct {
     const char *strategy; /* interned: the deployment's text */
     RhProvenance standing;
     char *stands_in; /* owned; NULL */
+    /* Do a script or the row give launch flags, and the version of the engine? Is it known whether
+     * several tokens are guessed at a time? */
+    bool flags_known, version_known, speculation_known;
 } RhServedCase;
 
 typedef struct RhServedTranslator RhServedTranslator;
@@ -30,6 +33,9 @@ typedef struct RhServedTranslator RhServedTranslator;
 RhServedTranslator *rh_served_translator_new(GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_served_translator_free(RhServedTranslator *t);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServedTranslator, rh_served_translator_free)
+
+/* Returns the translator's rules, of which some may be withheld. Borrowed. */
+RhCaseFacts *rh_served_translator_facts(RhServedTranslator *t);
 
 /* NULL when it can be said, else why not; caller frees. Clear the answer in either case. */
 char *rh_served_translate(RhServedTranslator *t, const RhCaseRow *row, RhServedCase *out);

@@ -53,6 +53,21 @@ static void extrapolate(RhServeExtrapolation *out, const RhDevice *device,
     out->device = device->name;
 }
 
+#define TYPICAL_TOKENS  1024 /* of a prompt, and of an answer */
+#define TYPICAL_AT_ONCE 32
+
+double rh_served_untabled_frac(RhIterations *it)
+{
+    RhIterationKernels sums = {0};
+    RhChunk chunk = {0, TYPICAL_TOKENS};
+    RhBatch read = {.chunks = &chunk, .chunks_count = 1};
+    RhBatch token = {.decodes = TYPICAL_AT_ONCE,
+                     .contexts = TYPICAL_AT_ONCE * (TYPICAL_TOKENS + TYPICAL_TOKENS / 2)};
+    rh_iteration_add_kernels(it, &read, 1, &sums);
+    rh_iteration_add_kernels(it, &token, (TYPICAL_TOKENS - 1.0) / TYPICAL_AT_ONCE, &sums);
+    return sums.kernels_s > 0 ? sums.untabled_s / sums.kernels_s : 0;
+}
+
 RhServeExtrapolation rh_serve_extrapolation(const RhServing *serving, const RhDeployment *d,
                                             const RhServiceMetrics *outcome)
 {

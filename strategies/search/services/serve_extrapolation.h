@@ -11,6 +11,9 @@ typedef struct {
     const char *device;                             /* interned */
 } RhServeExtrapolation;
 
+/* Returns the fraction of the kernels' time that is of experts without a table, for a prompt of
+ * 1,024 tokens and an answer as long beside 31 others. */
+double rh_served_untabled_frac(RhIterations *it);
 /* Returns the extrapolation for the mean request: its prompt, chunk by chunk, and its answer beside
  * the mean number of other sequences. Empty for a service that completed no request or makes no
  * tokens. */

@@ -37,18 +37,26 @@ rehearse validate --cases names.csv --json 2>/dev/null | sed -nE 's/.*"(skipped|
 # A record keeps the part that is not judged: that of services, and that of training.
 {
     echo source,model,gpu,gpus,tp,precision,isl,osl,batch_or_concurrency,ttft_ms,tpot_ms,note
-    echo 'aiconfigurator silicon_sample (InferenceX etc.),meta-llama/Llama-3.1-70B,h200_sxm,8,8,fp8,1024,1024,4,100,8,trtllm 1.0.0rc3'
+    echo 'aiconfigurator silicon_sample (InferenceX etc.),meta-llama/Llama-3.1-70B,h100_sxm,8,8,fp8,1024,1024,4,100,8,trtllm 1.0.0rc3'
 } >served.csv
-rehearse validate --cases served.csv --record record.json -q 2>&1 | head -n 3
-rehearse validate --cases runs.csv --record record.json >out.txt
+rehearse validate --cases served.csv --cross source --record record.json -q 2>&1 | head -n 3
+rehearse validate --cases runs.csv --cross source --record record.json >out.txt
 grep -A 3 '"serving"' record.json | grep -v made_on
 grep -c '"steps": 0' record.json
 cp record.json before.json
-rehearse validate --cases served.csv --record record.json >out.txt
+rehearse validate --cases served.csv --cross source --record record.json >out.txt
 cmp before.json record.json && echo same
 echo '{"schema": "rehearse.record/1",' >torn.json
-rehearse validate --cases runs.csv --record torn.json 2>&1
+rehearse validate --cases runs.csv --cross source --record torn.json 2>&1
 echo "exit $?, $(wc -l <torn.json) line"
+# Error bars are made of groups that were not seen; a wrong word for groups.
+rehearse validate --cases runs.csv --record record.json 2>&1
+echo "exit $?"
+rehearse validate --cases runs.csv --cross colour 2>&1
+echo "exit $?"
+rehearse validate --cases runs.csv --cross source -q 2>&1 | sed -n '/^Each group/,/^$/p'
+rehearse validate --suite mpi-quick --cross source 2>&1
+echo "exit $?"
 rehearse validate --suite mpi-quick --tolerance 10% 2>&1
 echo "exit $?"
 rehearse validate --only SimuMax -o scatter.svg 2>&1

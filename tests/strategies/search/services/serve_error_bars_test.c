@@ -1,6 +1,7 @@
 /* Error bars of services: those of similar measured ones, else the widest of their kind of
  * model. */
 #include <math.h>
+#include <string.h>
 
 #include "strategies/search/services/serve_error_bars.h"
 #include "tests/kit/serve_kit.h"
@@ -22,7 +23,7 @@ static RhServedBar widest_of(const char *kind, RhServedBar *least)
     *least = (RhServedBar){.ttft_frac = HUGE_VAL, .tpot_frac = HUGE_VAL};
     for (guint i = 0; i < bars->len; i++) {
         const RhServedBar *bar = &g_array_index(bars, RhServedBar, i);
-        if (g_strcmp0(bar->kind, kind) != 0 || bar->apart || bar->starved)
+        if ((bar->kind && strcmp(bar->kind, kind) != 0) || bar->apart || bar->starved)
             continue;
         widest.ttft_frac = fmax(widest.ttft_frac, bar->ttft_frac);
         widest.tpot_frac = fmax(widest.tpot_frac, bar->tpot_frac);
@@ -36,11 +37,9 @@ static void where_nothing_alike_was_measured_the_widest_of_the_kind_counts(void)
 {
     static const struct {
         const char *model, *platform, *deployment, *kind;
-    } rows[] = {{"llama-3.1-8b", "dgx-a100:1", "server=vllm,tp1", "dense"},
-                {"llama-3.1-8b", "mi300x:1x1", "server=trtllm,tp1", "dense"},
+    } rows[] = {{"llama-3.1-8b", "mi300x:1x1", "server=trtllm,tp1", "dense"},
                 {"llama-3.1-8b", "dgx-h100:1", "server=orca,tp1", "dense"},
-                {"llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1/tp1", "dense"}, /* two pools */
-                {"mixtral-8x7b", "dgx-a100:1", "server=vllm,tp2", "mixture"}};
+                {"llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1/tp1", "dense"}}; /* two pools */
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhServedBar least, widest = widest_of(rows[i].kind, &least);
         RhSloAllowance a = allowed(rows[i].model, rows[i].platform, rows[i].deployment);
@@ -50,6 +49,18 @@ static void where_nothing_alike_was_measured_the_widest_of_the_kind_counts(void)
         CU_ASSERT_TRUE(a.ttft_frac > least.ttft_frac && a.tpot_frac > least.tpot_frac);
         CU_ASSERT_TRUE(rh_slo_allows(&a));
     }
+}
+
+/* No service was measured on these devices with this engine, but on others: bars are of pairs of a
+ * model and a GPU that were not seen. Experts without a table have the wider bar of all models. */
+static void devices_that_were_not_measured_have_the_bar_of_new_pairs(void)
+{
+    RhSloAllowance dense = allowed("llama-3.1-8b", "dgx-a100:1", "server=vllm,tp1");
+    RhSloAllowance mixture = allowed("mixtral-8x7b", "dgx-a100:1", "server=vllm,tp2");
+    CU_ASSERT_PTR_NULL(dense.widest_of);
+    CU_ASSERT_PTR_NULL(mixture.widest_of);
+    CU_ASSERT_TRUE(dense.ttft_frac > 0 && mixture.ttft_frac > dense.ttft_frac);
+    CU_ASSERT_TRUE(dense.tpot_frac > 0 && mixture.tpot_frac > dense.tpot_frac);
 }
 
 static void where_something_alike_was_measured_its_own_bar_counts(void)
@@ -76,6 +87,8 @@ int main(void)
          where_nothing_alike_was_measured_the_widest_of_the_kind_counts},
         {"where something alike was measured its own bar counts",
          where_something_alike_was_measured_its_own_bar_counts},
+        {"devices that were not measured have the bar of new pairs",
+         devices_that_were_not_measured_have_the_bar_of_new_pairs},
         {"models that make no tokens are allowed nothing",
          models_that_make_no_tokens_are_allowed_nothing},
         {NULL, NULL},

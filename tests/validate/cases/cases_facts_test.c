@@ -1,0 +1,100 @@
+/* Rules of published tables: which are withheld, and which must say where they come from. */
+#include <string.h>
+
+#include "tests/kit/testkit.h"
+#include "validate/cases/cases_facts.h"
+
+#define COLUMNS "source,model,gpu,isl,osl,batch_or_concurrency,tp,precision,ttft_ms,tpot_ms,note\n"
+
+static RhCaseFacts *load(GError **error)
+{
+    return rh_case_facts_load(true, error);
+}
+
+static RhCaseTable *rows_of(const char *text)
+{
+    g_autofree char *whole = g_strconcat(COLUMNS, text, NULL);
+    RhCaseTable *table = rh_case_table_parse("t.csv", whole, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    return table;
+}
+
+static const char *said(const RhCaseFacts *facts, const RhCaseRow *row, RhCaseAspect aspect)
+{
+    RhCaseValues values = rh_case_facts_say(facts, row);
+    const char *text = values.says[aspect];
+    rh_case_said_clear(&values);
+    return text;
+}
+
+/* The shipped rules: one that was chosen on rows is withheld from groups that hold such rows, and
+ * comes back. */
+static void chosen_rules_are_withheld(void)
+{
+    g_autoptr(RhCaseFacts) facts = load(NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(facts);
+    g_autoptr(RhCaseTable) table = rows_of(
+        "aiconfigurator x,Qwen/Qwen3-32B,h100_sxm,1024,128,8,2,fp8,10,10,agg; sglang 0.5.8\n"
+        "elsewhere,Qwen/Qwen3-32B,h100_sxm,1024,128,8,2,fp8,10,10,agg; sglang 0.5.8\n");
+    const RhCaseRow *own = &g_array_index(table->rows, RhCaseRow, 0),
+                    *other = &g_array_index(table->rows, RhCaseRow, 1);
+    g_autoptr(GPtrArray) group = g_ptr_array_new();
+    const char *whole = said(facts, own, RH_CASE_SAYS_DEPLOYMENT);
+    CU_ASSERT_STRING_EQUAL(whole ? whole : "", "memory=80");
+    g_ptr_array_add(group, (void *)other);
+    rh_case_facts_withhold(facts, group);
+    CU_ASSERT_PTR_NOT_NULL(said(facts, own, RH_CASE_SAYS_DEPLOYMENT));
+    g_ptr_array_add(group, (void *)own);
+    rh_case_facts_withhold(facts, group);
+    CU_ASSERT_PTR_NULL(said(facts, own, RH_CASE_SAYS_DEPLOYMENT));
+    CU_ASSERT_PTR_NOT_NULL(said(facts, own, RH_CASE_SAYS_MODEL)); /* a name is no choice */
+    rh_case_facts_withhold(facts, NULL);
+    CU_ASSERT_PTR_NOT_NULL(said(facts, own, RH_CASE_SAYS_DEPLOYMENT));
+    guint chosen = 0;
+    for (guint k = 0; k < rh_case_facts_count(facts); k++)
+        chosen += rh_case_facts_chosen(facts, k);
+    CU_ASSERT_TRUE(chosen > 0 && chosen < rh_case_facts_count(facts) / 4);
+}
+
+/* Returns what is wrong with a rule; NULL: nothing. Caller frees. */
+static char *problem_of(const char *rule)
+{
+    g_autofree char *text = g_strdup_printf("{\"rules\": [%s]}", rule);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseFacts) facts = rh_case_facts_parse("t.json", text, &error);
+    return facts ? NULL : g_strdup(error->message);
+}
+
+static void narrow_rules_say_where_they_come_from(void)
+{
+#define NARROW                                                                                     \
+    "{\"when\": {\"model\": \"m\", \"gpu\": \"g\", \"batch_or_concurrency\": \"8\"}, "             \
+    "\"deployment\": \"batch=8\", "
+    g_autofree char *bare = problem_of(NARROW "\"source\": \"the rows themselves\"}");
+    CU_ASSERT_TRUE(bare && strstr(bare, "\"chosen_on\""));
+    g_autofree char *chosen =
+        problem_of(NARROW "\"chosen_on\": \"these rows\", \"source\": \"the rows themselves\"}");
+    CU_ASSERT_PTR_NULL(chosen);
+    g_autofree char *public =
+        problem_of(NARROW "\"source\": \"github.com/a/b 6a5dad463, run.sh\"}");
+    CU_ASSERT_PTR_NULL(public);
+    g_autofree char *elsewhere =
+        problem_of(NARROW "\"chosen_on\": {\"model\": \"n\"}, \"source\": \"the rows of n\"}");
+    CU_ASSERT_PTR_NULL(elsewhere);
+    g_autofree char *word =
+        problem_of(NARROW "\"chosen_on\": \"some\", \"source\": \"the rows themselves\"}");
+    CU_ASSERT_TRUE(word && strstr(word, "these rows"));
+    g_autofree char *wide = problem_of(
+        "{\"when\": {\"model\": \"m\"}, \"deployment\": \"batch=8\", \"source\": \"its maker\"}");
+    CU_ASSERT_PTR_NULL(wide);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"chosen_rules_are_withheld", chosen_rules_are_withheld},
+        {"narrow_rules_say_where_they_come_from", narrow_rules_say_where_they_come_from},
+        {NULL, NULL},
+    };
+    return rh_test_main("cases_facts", tests);
+}
