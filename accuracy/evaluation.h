@@ -92,7 +92,7 @@ typedef struct {
 typedef struct {
     char *file;       /* owned */
     bool shipped;     /* the rows of this repository, from several files */
-    bool crossed;     /* a cross-validation: error bars are made of rows with a group alone */
+    bool crossed;     /* a cross-validation: rows have groups */
     GArray *rows;     /* RhEvaluatedRun, in the order of the file */
     GPtrArray *notes; /* owned texts */
 } RhEvaluation;

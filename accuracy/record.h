@@ -146,8 +146,8 @@ static inline double rh_upper_end(double predicted, double error_frac)
 /* Returns the bar of a service by the most particular of its properties that enough groups share;
  * NULL when none matches, or nothing that was measured is like it. */
 const RhServedBar *rh_record_served(const RhRecord *record, const RhEvidenceKey *like);
-/* Returns the widest TTFT and TPOT bars for this kind of model, for services with one pool and a
- * cache that is not full; 0: none. */
+/* Returns the widest TTFT and TPOT bars for this kind of model, for services with one pool, a cache
+ * that is not full, and known launch flags; 0: none. */
 void rh_record_served_widest(const RhRecord *record, const char *kind, double *ttft_frac,
                              double *tpot_frac);
 const RhOdds *rh_record_odds(const RhRecord *record, const RhEvidenceKey *like);

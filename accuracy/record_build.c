@@ -34,13 +34,6 @@ static bool is_step(const RhEvaluatedRun *row)
            row->measured_s > 0 && row->predicted_s > 0;
 }
 
-/* Does a step count in error bars? Of a cross-validation only one that was predicted without its
- * group does. */
-static bool is_evidence(const RhEvaluation *evaluation, const RhEvaluatedRun *row)
-{
-    return is_step(row) && (!evaluation->crossed || row->cross_group);
-}
-
 static bool is_alike(const RhEvidenceKey *a, const RhEvidenceKey *b, Like like)
 {
     if (like == LIKE_LONG)
@@ -179,7 +172,7 @@ static bool bar_of(const Runs *runs, const RhEvidenceKey *like, Like level, cons
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Weighed));
     for (guint i = 0; i < runs->evaluation->rows->len; i++) {
         const RhEvaluatedRun *row = row_at(runs->evaluation, i);
-        if (is_evidence(runs->evaluation, row) && (!without || row->table != without) &&
+        if (is_step(row) && (!without || row->table != without) &&
             is_alike(&row->like, like, level))
             g_array_append_val(rows, i);
     }
@@ -212,7 +205,7 @@ static void make_bars(const RhEvaluation *evaluation, RhRecord *record)
         for (guint i = 0; i < evaluation->rows->len; i++) {
             const RhEvaluatedRun *row = row_at(evaluation, i);
             RhErrorBar bar = named(&row->like, (Like)level);
-            if (is_evidence(evaluation, row) && !listed(record->bars, &bar) &&
+            if (is_step(row) && !listed(record->bars, &bar) &&
                 bar_of(&runs, &row->like, (Like)level, NULL, &bar))
                 g_array_append_val(record->bars, bar);
         }
@@ -227,7 +220,7 @@ void rh_record_hold_out(RhEvaluation *evaluation)
         RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         RhErrorBar bar;
         row->bar_frac = 0;
-        for (int level = LIKE_SIZE; is_evidence(evaluation, row) && level < LIKE_LAST; level++) {
+        for (int level = LIKE_SIZE; is_step(row) && level < LIKE_LAST; level++) {
             if (!bar_of(&runs, &row->like, (Like)level, row->table, &bar))
                 continue;
             bool spans = rh_error_bar_spans(&bar, row->like.params);

@@ -208,7 +208,7 @@ void rh_record_served_widest(const RhRecord *record, const char *kind, double *t
     *ttft_frac = *tpot_frac = 0;
     for (guint i = 0; i < record->serving.bars->len; i++) {
         const RhServedBar *bar = &g_array_index(record->serving.bars, RhServedBar, i);
-        if ((bar->kind && bar->kind != kind) || bar->apart || bar->starved)
+        if ((bar->kind && (bar->kind != kind || !bar->known)) || bar->apart || bar->starved)
             continue;
         *ttft_frac = fmax(*ttft_frac, bar->ttft_frac);
         *tpot_frac = fmax(*tpot_frac, bar->tpot_frac);

@@ -343,8 +343,10 @@ char *rh_report_evaluation_text(const RhEvaluation *evaluation, const RhRecord *
     }
     append_worst(out, evaluation, verbose);
     append_skipped(out, evaluation, verbose);
-    for (guint i = 0; i < evaluation->notes->len; i++)
-        g_string_append_printf(out, "note: %s\n", (const char *)evaluation->notes->pdata[i]);
+    for (guint i = 0; i < evaluation->notes->len; i++) {
+        g_autofree char *note = g_strconcat("note: ", evaluation->notes->pdata[i], NULL);
+        rh_text_wrap(out, note, 2, 79);
+    }
     return g_string_free(out, FALSE);
 }
 

@@ -412,24 +412,6 @@ static void services_unlike_the_measured_have_none(void)
     CU_ASSERT_PTR_NOT_NULL(rh_record_served(taken, &like));
 }
 
-/* Of a cross-validation only steps that were predicted without their group make bars. */
-static void crossed_steps_held_out_a_group_make_no_bar(void)
-{
-    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
-    const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    for (int i = 0; i < 16; i++)
-        add_step(evaluation, "t", models[i % 8], i < 8 ? 0.01 : 0.3);
-    evaluation->crossed = true;
-    for (guint i = 0; i < 8; i++)
-        g_array_index(evaluation->rows, RhEvaluatedRun, i).cross_group = rh_intern(models[i]);
-    g_autoptr(RhRecord) record = rh_record_make(evaluation);
-    const RhErrorBar *bar =
-        rh_record_bar(record, &g_array_index(evaluation->rows, RhEvaluatedRun, 0).like);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
-    RH_CHECK_CLOSE(bar->error_frac, 0.01, 1e-9);
-    CU_ASSERT_EQUAL(bar->steps, 8);
-}
-
 /* The tree's own reads as it was written, and says how right its bars are. */
 static void the_shipped_record_reads_back(void)
 {
@@ -467,7 +449,6 @@ int main(void)
         {"runs_that_ran_tell_up_to_all_of_it", runs_that_ran_tell_up_to_all_of_it},
         {"services_have_bars_by_groups", services_have_bars_by_groups},
         {"the_most_particular_bar_counts", the_most_particular_bar_counts},
-        {"crossed_steps_held_out_a_group_make_no_bar", crossed_steps_held_out_a_group_make_no_bar},
         {"services_unlike_the_measured_have_none", services_unlike_the_measured_have_none},
         {"the_shipped_record_reads_back", the_shipped_record_reads_back},
         {0}};
