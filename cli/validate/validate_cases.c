@@ -186,11 +186,19 @@ static RhEvaluation *(*const judges[])(const RhCaseTable *, const RhCasesOptions
 
 static RhEvaluation *judge(const RhArguments *a, const RhCasesOptions *options, GError **error)
 {
-    if (a->cases && g_pattern_match_simple("*.jsonl*", a->cases))
-        return rh_timeline_judge(a->cases, a->platform, options, error);
-    g_autoptr(RhCaseTable) table =
-        a->cases ? rh_case_table_load(a->cases, error) : rh_case_table_published(error);
-    return table ? judges[table->kind](table, options, error) : NULL;
+    bool timeline = a->cases && g_pattern_match_simple("*.jsonl*", a->cases);
+    g_autoptr(RhCaseTable) table = timeline   ? NULL
+                                   : a->cases ? rh_case_table_load(a->cases, error)
+                                              : rh_case_table_published(error);
+    if (!timeline && !table)
+        return NULL;
+    if (options->cross && (timeline || table->kind > RH_CASE_SERVING)) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--cross is of training steps and of services; %s has neither", a->cases);
+        return NULL;
+    }
+    return timeline ? rh_timeline_judge(a->cases, a->platform, options, error)
+                    : judges[table->kind](table, options, error);
 }
 
 /* Was any row evaluated, by its time or its memory? */
@@ -215,7 +223,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     g_autoptr(RhEvaluation) evaluation = judge(a, &options, error);
     rh_terminal_progress_end();
     if (!evaluation)
-        return 3;
+        return error && g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
     if (a->only && evaluation->rows->len == 0) {
         rh_fail(error, RH_ERROR_USAGE,
                 "--only \"%s\": no row of %s has it in its source, model or note", a->only,

@@ -54,6 +54,8 @@ rehearse validate --cases runs.csv --record record.json 2>&1
 echo "exit $?"
 rehearse validate --cases runs.csv --cross colour 2>&1
 echo "exit $?"
+rehearse validate --cases published-caches --cross source 2>&1
+echo "exit $?"
 rehearse validate --cases runs.csv --cross source -q 2>&1 | sed -n '/^Each group/,/^$/p'
 rehearse validate --suite mpi-quick --cross source 2>&1
 echo "exit $?"

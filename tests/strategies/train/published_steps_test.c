@@ -13,7 +13,7 @@ typedef struct {
 static void check_steps(const char *stack, int64_t sequence, const Step *steps, size_t count,
                         double within_frac)
 {
-    for (size_t i = 0; i < RH_TRIES(count, 1); i++) {
+    for (size_t i = 0; i < MIN(count, (size_t)RH_TRIES(count, 1)); i++) {
         g_auto(TrainKit) k =
             train_kit(steps[i].model, steps[i].platform, stack, steps[i].batch, sequence);
         RhLayout l = train_layout(&k, steps[i].layout);
