@@ -3,7 +3,7 @@
  * what was chosen or fitted on it, and weighs the same whatever its number of runs. */
 #include "accuracy/evaluation.h"
 
-/* What of a run was known when it was predicted. */
+/* A set of runs by what was known of them when they were predicted. */
 typedef enum {
     RH_STRATUM_ALL,
     RH_STRATUM_FLAGS_KNOWN,

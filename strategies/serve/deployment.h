@@ -45,7 +45,7 @@ typedef struct {
     /* Iterations that prompts are held back at most, until each group of attention has one; 0:
      * they are not (prompt_wait.c). */
     int32_t balance;
-    /* The same without groups, until prompts fill so much of an iteration's tokens. */
+    /* Iterations that prompts wait without groups, until they fill so much of an iteration's tokens. */
     int32_t wait, fill; /* iterations; % */
     int32_t order;      /* RhWaitingOrder */
     int32_t draft;      /* tokens guessed in an iteration (speculation.h); 0: none */

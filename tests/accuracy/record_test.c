@@ -347,7 +347,7 @@ static void services_have_bars_by_groups(void)
     CU_ASSERT_EQUAL(bar->rows, 108);
 }
 
-/* What is known of a service picks its bar: the most particular one that four groups give. */
+/* A service has the most particular bar that four groups give, by what is known of it. */
 static void the_most_particular_bar_counts(void)
 {
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");

@@ -9,7 +9,7 @@
 #define FITTED_STACK "megatron" /* whose constants published-steps.csv tells */
 #define SAME_PARAMS  0.01
 
-/* What a row is known as before anything was chosen. */
+/* A row's group, and the properties by which it belongs to it. */
 typedef struct {
     const RhCaseRow *row;
     const char *group;          /* interned; NULL: it cannot be said */

@@ -68,7 +68,7 @@ static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhServedCase *c, co
                             .measured_s = at_offset(row, metric->measured)};
 }
 
-/* What is known of how a row was run, and of its kernels. */
+/* Sets the row's stratum: how much is known of how it was run, and of its kernels. */
 static void set_stratum(RhEvaluatedRun *r, const RhServedRun *run)
 {
     r->like.starved = run->p.starved;

@@ -66,17 +66,17 @@ bool rh_served_row_simulate(RhServedRow *row)
     return true;
 }
 
-static double off(const RhServedRow *row, RhServedMetric f)
+static double off(const double *measured, const double *predicted, RhServedMetric metric)
 {
-    double predicted = row->predicted[f], measured = row->measured[f];
-    return measured > 0 && predicted > 0 ? fabs(log(predicted / measured)) : 0;
+    double m = measured[metric], p = predicted[metric];
+    return m > 0 && p > 0 ? fabs(log(p / m)) : 0;
 }
 
-/* Of time per token and tokens per second, which are equivalent, only the former counts. */
-double rh_served_row_loss(const RhServedRow *row)
+/* Time per token and tokens per second are equivalent: where both are given the former counts. */
+double rh_served_row_loss(const double *measured, const double *predicted)
 {
-    return off(row, row->measured[RH_SERVED_TPOT] > 0 ? RH_SERVED_TPOT : RH_SERVED_RATE) +
-           off(row, RH_SERVED_TTFT) / 2;
+    RhServedMetric rate = measured[RH_SERVED_TPOT] > 0 ? RH_SERVED_TPOT : RH_SERVED_RATE;
+    return off(measured, predicted, rate) + off(measured, predicted, RH_SERVED_TTFT) / 2;
 }
 
 /* --- rows --- */
@@ -138,7 +138,7 @@ double rh_served_loss(const GPtrArray *rows)
             continue;
         if (!rh_served_row_simulate(row))
             return (double)INFINITY;
-        sum += row->weight * rh_served_row_loss(row);
+        sum += row->weight * rh_served_row_loss(row->measured, row->predicted);
         weight += row->weight;
     }
     return weight > 0 ? sum / weight : 0;

@@ -48,7 +48,9 @@ typedef struct {
 RhServedRow *rh_served_row_new(RhServedCase *c, const RhCaseRow *row);
 void rh_served_row_free(RhServedRow *row);
 bool rh_served_row_simulate(RhServedRow *row);
-double rh_served_row_loss(const RhServedRow *row);
+/* Returns the loss of a row by its measured metrics and predictions of them (RH_SERVED_METRICS each; 0:
+ * not given). */
+double rh_served_row_loss(const double *measured, const double *predicted);
 
 /* Fills knobs[] (room for RH_SERVED_CONSTANTS_MAX) with the constants that these rows (RhServedRow*)
  * determine, from the values of `server`; kind_of[] has their kinds. Returns their number. */

@@ -81,14 +81,13 @@ static GPtrArray *rows_of(const RhServedCross *x, const char *group)
 
 static double loss_of(const RhServedRun *run)
 {
-    const RhCaseRow *row = run->row;
-    const RhServedPrediction *p = &run->p;
-    double token = row->tpot_s > 0 && p->tpot_s > 0 ? fabs(log(p->tpot_s / row->tpot_s))
-                   : row->tokens_per_s > 0 && p->tokens_per_s > 0
-                       ? fabs(log(p->tokens_per_s / row->tokens_per_s))
-                       : 0;
-    double first = row->ttft_s > 0 && p->ttft_s > 0 ? fabs(log(p->ttft_s / row->ttft_s)) : 0;
-    return token + first / 2;
+    const double measured[RH_SERVED_METRICS] = {[RH_SERVED_TPOT] = run->row->tpot_s,
+                                                [RH_SERVED_TTFT] = run->row->ttft_s,
+                                                [RH_SERVED_RATE] = run->row->tokens_per_s},
+                 predicted[RH_SERVED_METRICS] = {[RH_SERVED_TPOT] = run->p.tpot_s,
+                                                 [RH_SERVED_TTFT] = run->p.ttft_s,
+                                                 [RH_SERVED_RATE] = run->p.tokens_per_s};
+    return rh_served_row_loss(measured, predicted);
 }
 
 /* A chosen rule beside the lack of it: losses of the runs that it applies to. */

@@ -17,7 +17,8 @@
 #define WORDS     (TASKS_MAX / 64)
 #define SETS_MAX  8
 
-/* What has surely ended before a task starts: tasks of its list, and the inputs of either half. */
+/* The tasks that have surely ended before a task starts: those of its list, and the inputs of either
+ * half. */
 typedef struct {
     uint64_t tasks[WORDS];
     bool entry[2];

@@ -179,7 +179,7 @@ static void grouped_products_have_a_surface_of_their_own(void)
     CU_ASSERT_PTR_NULL(rh_device_surface(p->device, &heads));
 }
 
-/* Of several surfaces of a format the first counts, or that of the library asked for; one that is not there
+/* The first of several surfaces of a format counts, or that of the library asked for; one that is not there
  * changes nothing, and other formats stay. */
 static void a_library_of_experts_can_be_chosen(void)
 {

@@ -131,7 +131,7 @@ static double iteration_s(const char *extra, const RhBatch *batch)
     return seconds - host_s;
 }
 
-/* What no graph holds takes as long as 16 layers are launched: half a millisecond each. */
+/* Iterations without a graph take as long as 16 layers are launched: half a millisecond each. */
 static void graphs_hold_iterations(void)
 {
     RhChunk chunk = {.tokens = 16};
