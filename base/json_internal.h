@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/json.h"
+#include "base/json_build.h"
 
 #define RH_JSON_DEPTH_MAX 64
 #define RH_JSON_BYTES_MAX (64u * 1024 * 1024)
@@ -27,6 +28,7 @@ struct RhJson {
     size_t length;
     char *hash;
     cJSON *root;
+    GHashTable *places;   /* node -> owned RhJsonPlace, of a text that is not JSON; NULL: it is */
     GHashTable *consumed; /* set of RhJsonNode* */
     GPtrArray *problems;  /* owned RhJsonProblem*, the first ones only */
     guint problems_count; /* all of them */
@@ -38,6 +40,15 @@ struct RhJson {
  * Caller frees. */
 char *rh_json_render(const RhJson *doc, size_t offset, size_t span, const char *message,
                      const char *help);
+/* Returns a document of a text that is not parsed yet. */
+RhJson *rh_json_new_bare(const char *name, const char *text, size_t length);
+/* Fails with a message at a position of the text; returns false. */
+bool rh_json_reject(const RhJson *doc, size_t offset, GError **error, const char *message,
+                    const char *help);
+/* Checks that the text is UTF-8 without NUL. */
+bool rh_json_check_utf8(const RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Checks keys and numbers of the finished tree. RH_ERROR_INPUT with all problems. */
+bool rh_json_check_tree(RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Sets offset and span of every problem, in one walk over the text. */
 void rh_json_locate(const RhJson *doc, GPtrArray *problems);
 void rh_json_problem_free(void *problem);

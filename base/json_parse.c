@@ -65,8 +65,8 @@ static void replace_no_numbers(char *text)
     }
 }
 
-static bool reject(const RhJson *doc, size_t offset, GError **error, const char *message,
-                   const char *help)
+bool rh_json_reject(const RhJson *doc, size_t offset, GError **error, const char *message,
+                    const char *help)
 {
     offset = MIN(offset, doc->length);
     if (offset == doc->length) /* point behind the last text rather than at an empty line */
@@ -115,28 +115,34 @@ static bool check_text(const RhJson *doc, GError **error)
         else if ((unsigned char)c < 0x20 && !strchr("\t\r\n", c))
             flaw = "a control character outside strings";
         if (flaw)
-            return reject(doc, at, error, flaw, NULL);
+            return rh_json_reject(doc, at, error, flaw, NULL);
     }
     return true;
+}
+
+bool rh_json_check_utf8(const RhJson *doc, GError **error)
+{
+    const char *end = NULL;
+    return g_utf8_validate(doc->text, (gssize)doc->length, &end) ||
+           rh_json_reject(doc, (size_t)(end - doc->text), error,
+                          *end ? "the text is not UTF-8" : "a NUL byte in the text", NULL);
 }
 
 /* Makes doc->plain: valid characters only, without comments. */
 static bool make_plain(RhJson *doc, GError **error)
 {
-    const char *end = NULL;
-    if (!g_utf8_validate(doc->text, (gssize)doc->length, &end))
-        return reject(doc, (size_t)(end - doc->text), error,
-                      *end ? "the text is not UTF-8" : "a NUL byte in the text", NULL);
+    if (!rh_json_check_utf8(doc, error))
+        return false;
     doc->plain = g_strndup(doc->text, doc->length);
     if (g_str_has_prefix(doc->plain, MARK))
         memset(doc->plain, ' ', strlen(MARK));
     const char *open = blank_comments(doc->plain);
     if (open)
-        return reject(doc, (size_t)(open - doc->plain), error, "this comment is never closed",
-                      NULL);
+        return rh_json_reject(doc, (size_t)(open - doc->plain), error,
+                              "this comment is never closed", NULL);
     replace_no_numbers(doc->plain);
     if (doc->plain[strspn(doc->plain, " \t\r\n")] == 0)
-        return reject(doc, doc->length, error, "the file is empty", NULL);
+        return rh_json_reject(doc, doc->length, error, "the file is empty", NULL);
     return true;
 }
 
@@ -170,6 +176,12 @@ static size_t mended_offset(const char *text, size_t at)
     return key || string ? at - 1 : at;
 }
 
+bool rh_json_check_tree(RhJson *doc, GError **error)
+{
+    check_tree(doc, doc->root);
+    return rh_json_report(doc, error);
+}
+
 static bool parse_tree(RhJson *doc, GError **error)
 {
     const char *end = NULL;
@@ -181,23 +193,19 @@ static bool parse_tree(RhJson *doc, GError **error)
         cJSON *first = cJSON_ParseWithLengthOpts(doc->plain, doc->length + 1, NULL, 0);
         bool trailing = first != NULL;
         cJSON_Delete(first);
-        return reject(doc, offset, error,
-                      trailing ? "text after the end of the document" : "this is not valid JSON",
-                      trailing ? NULL
-                               : "strings and keys in double quotes, a comma between members, none "
-                                 "after the last");
+        return rh_json_reject(
+            doc, offset, error,
+            trailing ? "text after the end of the document" : "this is not valid JSON",
+            trailing ? NULL
+                     : "strings and keys in double quotes, a comma between members, none "
+                       "after the last");
     }
-    check_tree(doc, doc->root);
-    return rh_json_report(doc, error);
+    return rh_json_check_tree(doc, error);
 }
 
-RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error)
+RhJson *rh_json_new_bare(const char *name, const char *text, size_t length)
 {
-    if (length > RH_JSON_BYTES_MAX) {
-        rh_fail(error, RH_ERROR_INPUT, "%s is larger than 64 MiB", name);
-        return NULL;
-    }
-    g_autoptr(RhJson) doc = g_new0(RhJson, 1);
+    RhJson *doc = g_new0(RhJson, 1);
     doc->name = g_strdup(name);
     doc->text = g_malloc(length + 1);
     if (length > 0)
@@ -209,6 +217,16 @@ RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError 
     doc->problems = g_ptr_array_new_with_free_func(rh_json_problem_free);
     doc->known = g_ptr_array_new();
     doc->known_set = g_hash_table_new(g_direct_hash, g_direct_equal);
+    return doc;
+}
+
+RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error)
+{
+    if (length > RH_JSON_BYTES_MAX) {
+        rh_fail(error, RH_ERROR_INPUT, "%s is larger than 64 MiB", name);
+        return NULL;
+    }
+    g_autoptr(RhJson) doc = rh_json_new_bare(name, text, length);
     return parse_tree(doc, error) ? g_steal_pointer(&doc) : NULL;
 }
 
@@ -239,6 +257,7 @@ void rh_json_free(RhJson *doc)
     if (!doc)
         return;
     cJSON_Delete(doc->root);
+    g_clear_pointer(&doc->places, g_hash_table_unref);
     g_clear_pointer(&doc->consumed, g_hash_table_unref);
     g_clear_pointer(&doc->problems, g_ptr_array_unref);
     g_clear_pointer(&doc->known, g_ptr_array_unref);

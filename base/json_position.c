@@ -5,13 +5,9 @@
 #include "base/json_internal.h"
 
 typedef struct {
-    size_t offset, span, key_offset, key_span;
-} Place;
-
-typedef struct {
     const char *text;
     size_t at;
-    GHashTable *places; /* node -> owned Place */
+    GHashTable *places; /* node -> owned RhJsonPlace */
 } Walk;
 
 static void skip_space(Walk *w)
@@ -47,7 +43,7 @@ static void walk_children(Walk *w, const cJSON *node)
             skip_space(w);
             size_t from = w->at;
             skip_string(w);
-            Place *place = g_hash_table_lookup(w->places, child);
+            RhJsonPlace *place = g_hash_table_lookup(w->places, child);
             if (place) {
                 place->key_offset = from;
                 place->key_span = w->at - from;
@@ -74,25 +70,35 @@ static void walk_value(Walk *w, const cJSON *node)
         w->at += strcspn(w->text + w->at, ",]} \t\r\n");
         span = w->at - from;
     }
-    Place *place = g_hash_table_lookup(w->places, node);
+    RhJsonPlace *place = g_hash_table_lookup(w->places, node);
     if (place) {
         place->offset = from;
         place->span = span;
     }
 }
 
-void rh_json_locate(const RhJson *doc, GPtrArray *problems)
+/* Returns the places of the nodes of problems in a text of JSON. */
+static GHashTable *walk_text(const RhJson *doc, const GPtrArray *problems)
 {
-    g_autoptr(GHashTable) places = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    GHashTable *places = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     Walk w = {.text = doc->plain, .places = places};
     for (guint i = 0; i < problems->len; i++) {
         const RhJsonProblem *p = problems->pdata[i];
-        g_hash_table_replace(places, (void *)(uintptr_t)p->node, g_new0(Place, 1));
+        g_hash_table_replace(places, (void *)(uintptr_t)p->node, g_new0(RhJsonPlace, 1));
     }
     walk_value(&w, doc->root);
+    return places;
+}
+
+void rh_json_locate(const RhJson *doc, GPtrArray *problems)
+{
+    static const RhJsonPlace start = {0};
+    g_autoptr(GHashTable) places =
+        doc->places ? g_hash_table_ref(doc->places) : walk_text(doc, problems);
     for (guint i = 0; i < problems->len; i++) {
         RhJsonProblem *p = problems->pdata[i];
-        const Place *place = g_hash_table_lookup(places, p->node);
+        const RhJsonPlace *place = g_hash_table_lookup(places, p->node);
+        place = place ? place : &start;
         bool at_key = p->at_key && place->key_span > 0;
         p->offset = at_key ? place->key_offset : place->offset;
         p->span = MAX(at_key ? place->key_span : place->span, 1);

@@ -3,11 +3,12 @@ include(GNUInstallDirs)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(GLIB REQUIRED IMPORTED_TARGET glib-2.0>=2.74 gio-2.0)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson>=1.7.15)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1>=0.2.5)
 pkg_check_modules(GSL REQUIRED IMPORTED_TARGET gsl>=2.7)
 pkg_check_modules(SIMGRID REQUIRED IMPORTED_TARGET simgrid>=3.32)
 
 add_library(rh_deps INTERFACE)
-target_link_libraries(rh_deps INTERFACE rh_flags PkgConfig::GLIB PkgConfig::CJSON PkgConfig::GSL m)
+target_link_libraries(rh_deps INTERFACE rh_flags PkgConfig::GLIB PkgConfig::CJSON PkgConfig::YAML PkgConfig::GSL m)
 target_include_directories(rh_deps INTERFACE "${CMAKE_SOURCE_DIR}")
 target_compile_definitions(rh_deps INTERFACE
   GLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_74 GLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_74

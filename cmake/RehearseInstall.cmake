@@ -20,8 +20,8 @@ list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:rh_\\1>" OUTPUT_VARIABLE o
 add_library(librehearse STATIC ${objects})
 set_target_properties(librehearse PROPERTIES OUTPUT_NAME rehearse LINKER_LANGUAGE CXX)
 target_include_directories(librehearse INTERFACE "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
-target_link_libraries(librehearse INTERFACE PkgConfig::GLIB PkgConfig::CJSON PkgConfig::GSL
-  PkgConfig::SIMGRID m)
+target_link_libraries(librehearse INTERFACE PkgConfig::GLIB PkgConfig::CJSON PkgConfig::YAML
+  PkgConfig::GSL PkgConfig::SIMGRID m)
 
 # The same as a shared library, with a version. It exports what public headers declare.
 if(RH_SHARED)
@@ -43,7 +43,7 @@ if(RH_SHARED)
     LINK_DEPENDS ${map})
   target_link_options(librehearse_shared PRIVATE "-Wl,--version-script=${map}")
   target_link_libraries(librehearse_shared PRIVATE rh_flags PkgConfig::GLIB PkgConfig::CJSON
-    PkgConfig::GSL PkgConfig::SIMGRID m)
+    PkgConfig::YAML PkgConfig::GSL PkgConfig::SIMGRID m)
   install(TARGETS librehearse_shared COMPONENT rehearse)
 endif()
 
