@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/check_hub_files.h"
 #include "cli/inputs/result.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
@@ -25,6 +26,17 @@ static void note_stored(GString *notes, const RhModel *m)
                                m->stored_recipe);
     else
         g_string_append(notes, ", which no recipe is: bytes are those of --dtype, or 16 bits\n");
+}
+
+/* Adds which parts of a multimodal model are not counted. */
+static void note_parts(const char *path, GString *notes)
+{
+    bool is_folder = g_file_test(path, G_FILE_TEST_IS_DIR);
+    g_autofree char *file =
+        is_folder ? g_build_filename(path, "config.json", NULL) : g_strdup(path);
+    g_autoptr(RhJson) doc = rh_json_load(file, NULL);
+    if (doc)
+        rh_hub_note_parts(rh_json_root(doc), notes);
 }
 
 static bool check_model(const char *path, GString *notes, GError **error)
@@ -48,6 +60,7 @@ static bool check_model(const char *path, GString *notes, GError **error)
                            m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads,
                            rh_model_ffn_kind(m)->ffn_width, m->vocab);
     note_stored(notes, m);
+    note_parts(path, notes);
     return true;
 }
 
@@ -206,6 +219,7 @@ static const struct {
     {"schema", "rehearse.profile/1", check_profile},
     {"model_type", NULL, check_model},
     {"architectures", NULL, check_model},
+    {"n_layers", NULL, check_model},
     {"gpus_per_node", NULL, check_platform},
     {"derives", NULL, check_platform},
     {"nics_per_node", NULL, check_platform},
@@ -249,6 +263,9 @@ static bool check_file(const char *path, GString *notes, GError **error)
     CheckFunc check = kind_of(doc);
     if (check)
         return check(path, notes, error);
+    RhHubFileFunc published = rh_hub_file_kind(rh_json_root(doc));
+    if (published)
+        return published(doc, notes, error);
     return rh_fail(
         error, RH_ERROR_INPUT,
         "%s: not a kind of file that rehearse knows\nnote: a workload has \"model_type\", a platform "

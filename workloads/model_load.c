@@ -4,11 +4,14 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "base/nearest_names.h"
 #include "workloads/hub.h"
+#include "workloads/hub_table.h"
 #include "workloads/model_private.h"
 #include "workloads/multimodal.h"
+#include "workloads/recipe.h"
 #include "workloads/stored_weights.h"
 
 static double version_of(RhJson *doc, const RhJsonNode *root)
@@ -73,6 +76,14 @@ static const RhFamily *variant_of(Search *search, const RhJsonNode *root, const 
     return family;
 }
 
+/* The model type that a params.json of Meta's means, which says none; "" for other files. */
+static const char *type_of_params(const RhJsonNode *root)
+{
+    bool is_params =
+        rh_json_has(root, "dim") && rh_json_has(root, "n_layers") && rh_json_has(root, "n_heads");
+    return is_params ? "transformer" : "";
+}
+
 /* Finds the family by model type, or by class name where the type is unknown. */
 static const RhFamily *read_family(Search *search, const RhJsonNode *root)
 {
@@ -80,7 +91,7 @@ static const RhFamily *read_family(Search *search, const RhJsonNode *root)
     const RhMultimodal *table = search->table;
     const RhJsonNode *whole = rh_json_root(doc),
                      *typed = rh_json_has(root, "model_type") ? root : whole;
-    const char *type = rh_json_string_or(doc, typed, "model_type", "");
+    const char *type = rh_json_string_or(doc, typed, "model_type", type_of_params(root));
     const char *of_whole = rh_json_string_or(doc, whole, "model_type", "");
     if (rh_multimodal_is_towers(table, of_whole)) {
         rh_json_problem(doc, rh_json_member(whole, "model_type"),
@@ -350,7 +361,8 @@ static void fail_unknown(const char *spec, GError **error)
         spec, count, count > 0 ? "" : ": is REHEARSE_DATA right?", help);
 }
 
-const char *rh_hub_model(const char *id)
+/* The model whose file gives this id as its source; NULL: none. */
+static const char *model_of_source(const char *id)
 {
     for (const char *const *name = rh_model_names(); *name; name++) {
         g_autofree char *own = rh_hub_id(*name);
@@ -358,6 +370,43 @@ const char *rh_hub_model(const char *id)
             return *name;
     }
     return NULL;
+}
+
+/* Is `name` an id without its owner? */
+static bool is_named(const char *id, const void *name)
+{
+    const char *slash = strchr(id, '/');
+    return slash && g_ascii_strcasecmp(slash + 1, name) == 0;
+}
+
+/* The model of a name without an owner, of a source or of the table. */
+static const char *model_of_name(const char *bare)
+{
+    for (const char *const *name = rh_model_names(); *name; name++) {
+        g_autofree char *own = rh_hub_id(*name);
+        if (own && is_named(own, bare))
+            return *name;
+    }
+    const char *listed = rh_hub_find(is_named, bare);
+    return listed ? rh_hub_row(listed).model : NULL;
+}
+
+RhHubModel rh_hub_look_up(const char *id)
+{
+    RhHubRow row = rh_hub_row(id);
+    const char *source = row.model ? NULL : model_of_source(id), *recipe = NULL;
+    if (row.model)
+        return (RhHubModel){rh_intern(row.model), row.recipe, row.positions};
+    if (source)
+        return (RhHubModel){source, NULL, 0};
+    g_autofree char *bare = rh_hub_unquantized(id, &recipe);
+    const char *model = bare ? model_of_name(bare) : NULL;
+    return (RhHubModel){model, model ? recipe : NULL, 0};
+}
+
+const char *rh_hub_model(const char *id)
+{
+    return rh_hub_look_up(id).model;
 }
 
 /* Path of the file that `spec` means; NULL when it can only be a catalogue name, and that is
@@ -389,6 +438,18 @@ static char *name_of(const char *path)
                                            : g_steal_pointer(&base);
 }
 
+/* Weights of an id may be stored in another format, and be of another length, than the model's. */
+static void apply_hub(RhModel *model, const char *spec)
+{
+    if (!rh_hub_is_id(spec) || g_file_test(spec, G_FILE_TEST_EXISTS))
+        return;
+    RhHubModel id = rh_hub_look_up(spec);
+    if (id.positions > 0)
+        model->positions = id.positions;
+    if (id.recipe != NULL && strcmp(id.recipe, rh_recipe_bf16.name) != 0)
+        model->stored_as = model->stored_recipe = id.recipe;
+}
+
 RhModel *rh_model_load(const char *spec, GError **error)
 {
     g_return_val_if_fail(spec != NULL, NULL);
@@ -401,5 +462,8 @@ RhModel *rh_model_load(const char *spec, GError **error)
     if (doc == NULL)
         return NULL;
     g_autofree char *name = name_of(path);
-    return rh_model_parse(doc, name, error);
+    RhModel *model = rh_model_parse(doc, name, error);
+    if (model != NULL)
+        apply_hub(model, spec);
+    return model;
 }

@@ -11,6 +11,7 @@
 #include "platforms/devices/power.h"
 #include "platforms/facts.h"
 #include "report/format.h"
+#include "workloads/hub.h"
 
 /* --- loading --- */
 
@@ -345,6 +346,17 @@ RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **err
     return rh_inputs_load(&spec, error);
 }
 
+/* Prints a hint where a name of the hub means weights in a narrower format than is served. */
+static void hint_stored(const RhArguments *a, const RhInputs *in)
+{
+    const char *stored = in->model ? in->model->stored_recipe : NULL;
+    if (!stored || !rh_hub_is_id(a->workload) || rh_arguments_given(a, "--dtype"))
+        return;
+    g_autofree char *line = g_strdup_printf("note: weights of %s are stored in %s: --dtype %s",
+                                            a->workload, stored, stored);
+    rh_terminal_hint(line);
+}
+
 /* One sample of one token: what a job of training must say, and nothing here reads. */
 RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
 {
@@ -354,7 +366,10 @@ RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
         return NULL;
     spec.stack = "bare";
     spec.global_batch = spec.sequence = 1;
-    return rh_inputs_load(&spec, error);
+    RhInputs *in = rh_inputs_load(&spec, error);
+    if (in)
+        hint_stored(a, in);
+    return in;
 }
 
 void rh_inputs_free(RhInputs *in)

@@ -4,7 +4,7 @@ tree=$(cd -- "$CASES/../.." && pwd -P)
 export REHEARSE_DATA=$PWD/data
 mkdir -p data/workloads
 ln -s "$tree"/platforms "$tree"/strategies "$tree"/calibrate "$tree"/validate data/
-cp -r "$tree"/workloads/families "$tree"/workloads/multimodal.json "$tree"/workloads/data data/workloads/
+cp -r "$tree"/workloads/families "$tree"/workloads/*.json "$tree"/workloads/data data/workloads/
 cat >config.json <<'END'
 {"model_type": "mine", "depth": 16, "hidden_size": 2048, "num_attention_heads": 32, "intermediate_size": 8192, "vocab_size": 128256,
  "groups": 8, "tie_word_embeddings": true}
