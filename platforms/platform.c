@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "platforms/catalogue.h"
+#include "platforms/catalogue_names.h"
 #include "platforms/devices/power.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
@@ -210,6 +211,9 @@ static void check_host(RhJson *doc, const RhJsonNode *root, const RhPlatform *p)
 static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     bool derived = p->device != NULL;
+    const RhJsonNode *names = rh_json_array_or_null(doc, root, "names");
+    for (const RhJsonNode *n = names ? rh_json_first(names) : NULL; n; n = rh_json_next(n))
+        (void)rh_json_node_string(doc, n); /* looked up by platforms/catalogue_names.h */
     p->name = rh_intern(rh_json_word(doc, root, "name"));
     p->description = rh_intern(rh_json_string_or(doc, root, "description", p->description));
     p->gpus_per_node = read_count(doc, root, "gpus_per_node", 1024, p->gpus_per_node);
@@ -334,8 +338,13 @@ RhPlatform *rh_platform_load_named(const char *name, GError **error)
 {
     g_autofree char *path = rh_catalogue_path("clusters", name);
     if (!rh_data_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
-        rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
-        return NULL;
+        const char *own = rh_platform_of_name(name);
+        if (!own) {
+            rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
+            return NULL;
+        }
+        g_free(path);
+        path = rh_catalogue_path("clusters", own);
     }
     g_autoptr(GPtrArray) chain = g_ptr_array_new_with_free_func(g_free);
     return load_file(path, chain, error);

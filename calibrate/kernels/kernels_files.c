@@ -9,60 +9,14 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "calibrate/kernels/kernels_fit.h"
+#include "platforms/catalogue_names.h"
 #include "platforms/platform.h"
-
-/* May a word be missing in the marketing name? "sxm" is the form that it leaves out; memory sizes
- * distinguish cards and are compared separately. */
-static bool may_be_left_out(const char *word)
-{
-    bool size = strspn(word, "0123456789") == strlen(word) && strlen(word) <= 3;
-    return size || strcmp(word, "sxm") == 0;
-}
-
-/* Is the device, as "h100-pcie", the GPU called "NVIDIA H100 PCIe"? Every word of the device's name
- * must be in the marketing name, which must not name another form. */
-static bool is_called(const char *device, char **marketing)
-{
-    static const char *const forms[] = {"pcie", "nvl"};
-    g_auto(GStrv) words = g_strsplit(device, "-", -1);
-    for (size_t i = 0; i < G_N_ELEMENTS(forms); i++)
-        if (g_strv_contains((const char *const *)marketing, forms[i]) &&
-            !g_strv_contains((const char *const *)words, forms[i]))
-            return false;
-    for (char **word = words; *word; word++)
-        if (!may_be_left_out(*word) && !g_strv_contains((const char *const *)marketing, *word))
-            return false;
-    return true;
-}
-
-/* Devices of the catalogue with that marketing name: interned names; several where only memory
- * distinguishes them. */
-static GPtrArray *named_alike(const char *marketing)
-{
-    GPtrArray *found = g_ptr_array_new();
-    g_autofree char *small = g_ascii_strdown(marketing, -1);
-    g_auto(GStrv) words = g_strsplit_set(small, " -_", -1);
-    for (const char *const *name = rh_device_names(); *name; name++)
-        if (is_called(*name, words))
-            g_ptr_array_add(found, (void *)*name);
-    return found;
-}
 
 const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)
 {
-    g_autoptr(GPtrArray) found = named_alike(raw->device);
-    const char *best = found->len == 1 ? g_ptr_array_index(found, 0) : NULL;
-    double nearest = HUGE_VAL;
-    for (guint i = 0; found->len > 1 && raw->hbm_bytes > 0 && i < found->len; i++) {
-        g_autoptr(RhDevice) d = rh_device_load(g_ptr_array_index(found, i), NULL);
-        double off = d ? fabs(log(d->hbm_bytes.value / raw->hbm_bytes)) : HUGE_VAL;
-        if (off < nearest) {
-            nearest = off;
-            best = g_ptr_array_index(found, i);
-        }
-    }
-    if (best)
-        return rh_intern(best);
+    g_auto(RhDeviceName) match = {0};
+    if (rh_device_by_name(raw->device, raw->hbm_bytes, &match, NULL))
+        return match.device;
     g_autofree char *all = g_strjoinv(", ", (char **)rh_device_names());
     rh_fail(error, RH_ERROR_USAGE,
             "%s is of \"%s\": the catalogue does not tell which device that is\nnote: known: %s",
@@ -72,10 +26,12 @@ const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)
 
 bool rh_kernels_files_may_be(const char *marketing, const RhDevice *d)
 {
-    g_autoptr(GPtrArray) alike = named_alike(marketing);
-    bool known = g_strv_contains(rh_device_names(), d->name);
-    return !known || alike->len == 0 ||
-           g_ptr_array_find_with_equal_func(alike, d->name, g_str_equal, NULL);
+    g_auto(RhDeviceName) match = {0};
+    if (!g_strv_contains(rh_device_names(), d->name) ||
+        !rh_device_by_name(marketing, 0, &match, NULL) || strcmp(match.device, d->name) == 0)
+        return true;
+    g_auto(GStrv) also = g_strsplit(match.also ? match.also : "", ", ", -1);
+    return g_strv_contains((const char *const *)also, d->name);
 }
 
 static bool check_device(const RhRaw *raw, const RhDevice *d, GError **error)
@@ -85,10 +41,11 @@ static bool check_device(const RhRaw *raw, const RhDevice *d, GError **error)
                        raw->device, raw->sms_count, d->name, d->sms_count);
     if (rh_kernels_files_may_be(raw->device, d))
         return true;
-    g_autoptr(GPtrArray) alike = named_alike(raw->device);
+    g_auto(RhDeviceName) named = {0};
+    rh_ignore_failure(rh_device_by_name(raw->device, 0, &named, NULL));
     return rh_fail(error, RH_ERROR_INPUT,
                    "%s is of \"%s\", not of %s\nnote: the catalogue has it as %s", raw->name,
-                   raw->device, d->name, (char *)g_ptr_array_index(alike, 0));
+                   raw->device, d->name, named.device);
 }
 
 bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *d, GError **error)

@@ -50,6 +50,9 @@ static bool list_platforms_json(const RhArguments *a, GError **error)
 static bool list_platforms(GError **error)
 {
     g_autoptr(GString) out = g_string_new(NULL);
+    int indent = 12;
+    for (const char *const *name = rh_platform_names(); *name; name++)
+        indent = MAX(indent, (int)strlen(*name) + 1);
     for (const char *const *name = rh_platform_names(); *name; name++) {
         g_autoptr(RhPlatform) p = rh_platform_load(*name, error);
         if (!p)
@@ -57,14 +60,16 @@ static bool list_platforms(GError **error)
         g_autoptr(GString) tiers = g_string_new(NULL);
         for (int t = 0; t < p->tiers_count; t++)
             g_string_append_printf(tiers, "%s%s", t ? ", " : "", p->tiers[t].name);
-        g_string_append_printf(out, "%-13s%d x %s per node; network: %s\n%13s", *name,
-                               p->gpus_per_node, p->device->name, tiers->str, "");
-        rh_text_wrap(out, p->description, 13, 79);
+        g_string_append_printf(out, "%-*s%d x %s per node; network: %s\n%*s", indent, *name,
+                               p->gpus_per_node, p->device->name, tiers->str, indent, "");
+        rh_text_wrap(out, p->description, indent, 79);
     }
-    g_string_append(out, "\nNAME:NODES sets the nodes; a file works too, or one line:\n"
-                         "h100-sxm:8x4,ib:400Gb/s, of the devices that `show devices` lists\n"
-                         "next: rehearse show platforms dgx-h100:4\n"
-                         "      rehearse show devices\n");
+    g_string_append(out,
+                    "\nNAME:NODES sets the nodes; a cloud's name of an instance is a name, too\n"
+                    "(p5.48xlarge:4); so is a file, or one line:\n"
+                    "h100-sxm:8x4,ib:400Gb/s, of the devices that `show devices` lists\n"
+                    "next: rehearse show platforms dgx-h100:4\n"
+                    "      rehearse show devices\n");
     fputs(out->str, stdout);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "platforms/catalogue.h"
+#include "platforms/catalogue_names.h"
 #include "platforms/devices/generation.h"
 #include "platforms/facts.h"
 #include "platforms/platform.h"
@@ -89,6 +90,14 @@ static char *hash_over(const char *hash, const char *reference)
     return reference ? g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1) : g_strdup(hash);
 }
 
+/* Reads "names", what else the device is called, which platforms/catalogue_names.h looks up. */
+static void read_names(RhJson *doc, const RhJsonNode *root)
+{
+    const RhJsonNode *names = rh_json_array_or_null(doc, root, "names");
+    for (const RhJsonNode *n = names ? rh_json_first(names) : NULL; n; n = rh_json_next(n))
+        (void)rh_json_node_string(doc, n);
+}
+
 RhDevice *rh_device_parse(RhJson *doc, GError **error)
 {
     g_return_val_if_fail(doc != NULL, NULL);
@@ -101,6 +110,7 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error)
     d->name = rh_intern(rh_json_string(doc, root, "name"));
     d->sms_count = (int32_t)rh_json_int(doc, root, "sms", 1, 4096);
     const char *node = rh_json_string_or(doc, root, "node", NULL);
+    read_names(doc, root);
     if (!read_generation(doc, root, d, error))
         return NULL;
     d->node = node ? rh_intern(node) : NULL;
@@ -120,8 +130,11 @@ RhDevice *rh_device_load(const char *name, GError **error)
     g_return_val_if_fail(name != NULL, NULL);
     g_autofree char *path = rh_catalogue_path("devices", name);
     if (!rh_data_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
-        rh_catalogue_fail_unknown("device", name, rh_device_names(), error);
-        return NULL;
+        const char *own = rh_device_of_name(name, true, error);
+        if (own == NULL)
+            return NULL;
+        g_free(path);
+        path = rh_catalogue_path("devices", own);
     }
     g_autoptr(RhJson) doc = rh_json_load_described(path, "device", error);
     return doc == NULL ? NULL : rh_device_parse(doc, error);

@@ -23,6 +23,8 @@ typedef struct {
     uint8_t joined[RH_MESH_MAX][RH_MESH_MAX];
     int32_t nics;                 /* NICs close to a GPU; -1: unknown */
     int32_t nodes;                /* 0: unknown */
+    int32_t domain_nodes;         /* nodes that one NVLink domain spans, as a scheduler's blocks
+                                   * say; 0: unknown */
     double host_bytes;            /* 0: not said */
     double host_link_bytes_per_s; /* a GPU's PCIe link, one direction; 0: unknown */
     char *gpus_source, *links_source, *host_source,

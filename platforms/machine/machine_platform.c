@@ -6,66 +6,29 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "platforms/catalogue_names.h"
 #include "platforms/machine/machine.h"
 #include "platforms/platform.h"
 
 #define ALIKE_FRAC 0.02 /* fraction of the data sheet's memory: a driver reserves some of it */
 
-/* Names of the catalogue's devices in nvidia-smi: a row matches when all its words occur in the
- * name, and the first matching row applies. `link`: bytes/s of one NVLink, one direction (NVIDIA
- * data sheets: NVLink 2, 3 and 4 25 GB/s, NVLink 5 50 GB/s). */
+/* Bytes/s of one NVLink, one direction, by generation of GPUs, and by the devices that differ from
+ * theirs (NVIDIA data sheets: NVLink 1 20 GB/s, 2, 3 and 4 25 GB/s, 5 50 GB/s; bridges of cards
+ * with a GA102 four links of 14.0625 GB/s, 112.5 GB/s both ways). */
 static const struct {
-    const char *words[4];
-    const char *device;
-    double link_bytes_per_s;
-} names[] = {
-    {{"GB300"}, "gb300", 50e9},
-    {{"GB200"}, "gb200", 50e9},
-    {{"B300"}, "b300-sxm", 50e9},
-    {{"B200"}, "b200-sxm", 50e9},
-    {{"GH200", "480GB"}, "gh200-96", 25e9},
-    {{"GH200"}, "gh200-144", 25e9},
-    {{"H200", "NVL"}, NULL, 0}, /* a PCIe card, which is not in the catalogue */
-    {{"H200"}, "h200-sxm", 25e9},
-    {{"H800"}, "h800-sxm", 25e9},
-    {{"H20"}, "h20-sxm", 25e9},
-    {{"H100", "PCIe"}, "h100-pcie", 25e9},
-    {{"H100", "NVL"}, "h100-nvl", 25e9},
-    {{"H100"}, "h100-sxm", 25e9},
-    {{"A100", "SXM4", "40GB"}, "a100-sxm-40", 25e9},
-    {{"A100", "SXM4"}, "a100-sxm-80", 25e9},
-    {{"A100", "40GB"}, "a100-pcie-40", 25e9},
-    {{"A100"}, "a100-pcie-80", 25e9},
-    {{"V100", "PCIE"}, NULL, 0},
-    {{"V100", "32GB"}, "v100-sxm-32", 25e9},
-    {{"V100"}, "v100-sxm-16", 25e9},
-    {{"P100", "SXM2"}, "p100-sxm-16", 20e9},
-    {{"L40S"}, "l40s", 0},
-    {{"L4"}, "l4", 0},
-    {{"RTX", "4090"}, "rtx-4090", 0},
-    {{"RTX", "PRO", "6000"}, "rtx-pro-6000", 0},
-};
+    const char *name;
+    double bytes_per_s;
+} nvlinks[] = {{"rtx-3090", 14.0625e9}, {"rtx-a6000", 14.0625e9}, {"a40", 14.0625e9},
+               {"pascal", 20e9},        {"volta", 25e9},          {"ampere", 25e9},
+               {"hopper", 25e9},        {"blackwell", 50e9}};
 
-static bool has_word(char **words, const char *wanted)
+static double nvlink_bytes_per_s(const RhDevice *device)
 {
-    for (; *words; words++)
-        if (g_ascii_strcasecmp(*words, wanted) == 0)
-            return true;
-    return false;
-}
-
-/* Row of a GPU's name; -1 when the catalogue has no such GPU. */
-static int row_of(const char *gpu_name)
-{
-    g_auto(GStrv) words = g_strsplit_set(gpu_name, " -/", -1);
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        bool fits = true;
-        for (size_t k = 0; k < G_N_ELEMENTS(names[i].words) && names[i].words[k]; k++)
-            fits = fits && has_word(words, names[i].words[k]);
-        if (fits)
-            return names[i].device ? (int)i : -1;
-    }
-    return -1;
+    for (size_t i = 0; i < G_N_ELEMENTS(nvlinks); i++)
+        if (strcmp(nvlinks[i].name, device->name) == 0 ||
+            g_strcmp0(nvlinks[i].name, device->generation) == 0)
+            return nvlinks[i].bytes_per_s;
+    return 0;
 }
 
 /* --- the file --- */
@@ -288,6 +251,61 @@ static void add_hints(const Writer *p)
         g_string_append(p->hints, "note: no list of nodes was read: one node\n");
 }
 
+/* --- trays of an NVLink domain --- */
+
+/* Are the machine's nodes trays, whose NVLink goes on to others: is the catalogue's node of this
+ * device a larger domain, and does every GPU of a tray have all its links? */
+static bool is_tray(const RhMachine *m, const RhPlatform *base, double link_bytes_per_s)
+{
+    int32_t links = link_bytes_per_s > 0
+                        ? (int32_t)(base->nvlink_bytes_per_s.value / link_bytes_per_s + 0.5)
+                        : 0;
+    return base->gpus_per_node > 16 && m->gpus > 0 && m->gpus < base->gpus_per_node &&
+           base->gpus_per_node % m->gpus == 0 && (!m->has_links || m->nvlinks == links);
+}
+
+/* Trays of one domain: as a scheduler's blocks say, else the most that divide the list of nodes.
+ * 0: unknown. */
+static int32_t trays_of(const RhMachine *m, int32_t most)
+{
+    if (m->domain_nodes > 0)
+        return MIN(m->domain_nodes, most);
+    for (int32_t trays = MIN(most, m->nodes); trays > 1; trays--)
+        if (m->nodes % trays == 0)
+            return trays;
+    return 0;
+}
+
+/* Turns nodes that are trays into domains, which the platform counts as its nodes, and says so. */
+static void join_trays(RhMachine *m, const RhPlatform *base, double link_bytes_per_s,
+                       GString *notes)
+{
+    if (!is_tray(m, base, link_bytes_per_s))
+        return;
+    int32_t most = base->gpus_per_node / m->gpus, trays = trays_of(m, most);
+    if (trays == 0) {
+        g_string_append_printf(
+            notes,
+            "note: NVLink goes on to other trays: %d trays of %d make a domain of %d GPUs in a "
+            "rack of %s; a list of the nodes, or Slurm's topology with its blocks, says how many "
+            "there are; without them it is one tray\n",
+            most, m->gpus, base->gpus_per_node, base->name);
+        return;
+    }
+    g_string_append_printf(notes,
+                           "note: %d trays of %d GPUs are one NVLink domain, which counts as a "
+                           "node%s\n",
+                           trays, m->gpus,
+                           m->domain_nodes > 0
+                               ? ", as the scheduler's blocks say"
+                               : "; assumed of the number of nodes, Slurm's blocks or ClusterUUID "
+                                 "of `nvidia-smi -q` say it");
+    m->gpus *= trays;
+    m->island_gpus = m->gpus;
+    m->nics = m->nics > 0 ? m->nics * trays : m->nics;
+    m->nodes = MAX(1, m->nodes / trays);
+}
+
 static void put_platform(const Writer *p)
 {
     rh_json_begin_object(p->w, NULL);
@@ -305,29 +323,40 @@ static void put_platform(const Writer *p)
     rh_json_end_object(p->w);
 }
 
-static bool fail_name(const RhMachine *m, GError **error)
+/* Adds what the name leaves open. */
+static void add_name_hints(const RhMachine *m, const RhDeviceName *match, GString *notes)
 {
-    if (!m->gpu_name)
-        return rh_fail(error, RH_ERROR_INPUT, "nothing says which GPU it is");
-    return rh_fail(error, RH_ERROR_INPUT, "the catalogue has no \"%s\"", m->gpu_name);
+    if (match->other_gb > 0 && m->memory_bytes == 0)
+        g_string_append_printf(notes,
+                               "note: the catalogue has no \"%s\": %s with %g GB stands for it; "
+                               "set device.hbm=%gGiB\n",
+                               m->gpu_name, match->device, match->known_gb, match->other_gb);
+    if (match->also)
+        g_string_append_printf(notes, "note: \"%s\" is taken as %s; the name fits %s as well\n",
+                               m->gpu_name, match->device, match->also);
 }
 
 char *rh_machine_platform(const RhMachine *m, const char *date, char **hints, GError **error)
 {
-    int row = m->gpu_name ? row_of(m->gpu_name) : -1;
-    if (row < 0) {
-        fail_name(m, error);
+    g_auto(RhDeviceName) match = {0};
+    if (!m->gpu_name) {
+        rh_fail(error, RH_ERROR_INPUT, "nothing says which GPU it is");
         return NULL;
     }
-    g_autoptr(RhDevice) device = rh_device_load(names[row].device, error);
+    if (!rh_device_by_name(m->gpu_name, m->memory_bytes, &match, error))
+        return NULL;
+    g_autoptr(RhDevice) device = rh_device_load(match.device, error);
     g_autoptr(RhPlatform) base =
         device ? rh_platform_load(rh_device_platform(device), error) : NULL;
     if (!base)
         return NULL;
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     g_autoptr(GString) notes = g_string_new(NULL);
-    Writer p = {m, device, base, date, names[row].link_bytes_per_s, w, notes};
+    RhMachine joined = *m; /* borrows its texts */
+    join_trays(&joined, base, nvlink_bytes_per_s(device), notes);
+    Writer p = {&joined, device, base, date, nvlink_bytes_per_s(device), w, notes};
     put_platform(&p);
+    add_name_hints(m, &match, notes);
     add_hints(&p);
     if (hints)
         *hints = g_strdup(notes->str);

@@ -77,6 +77,34 @@ static void a_known_gpu_makes_a_platform(void)
     CU_ASSERT_TRUE(error != NULL && strstr(error->message, "NVIDIA Q1") != NULL);
 }
 
+/* Trays of a rack are one NVLink domain; how many there are is the list of nodes', or a
+ * scheduler's blocks'. */
+static void trays_of_a_rack_are_one_node(void)
+{
+    static const struct {
+        int32_t nodes, domain_nodes;
+        const char *gpus, *count, *note;
+    } rows[] = {
+        {36, 0, "\"gpus_per_node\": 72", "\"nodes\": 2", "18 trays of 4 GPUs are one"},
+        {32, 0, "\"gpus_per_node\": 64", "\"nodes\": 2", "16 trays of 4 GPUs are one"},
+        {36, 9, "\"gpus_per_node\": 36", "\"nodes\": 4", "scheduler's blocks"},
+        {0, 0, "\"gpus_per_node\": 4", "\"nodes\": 1", "NVLink goes on to other trays"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char name[] = "NVIDIA GB200";
+        RhMachine m = {.gpu_name = name,
+                       .gpus = 4,
+                       .nics = -1,
+                       .nodes = rows[i].nodes,
+                       .domain_nodes = rows[i].domain_nodes};
+        g_autofree char *hints = NULL, *text = rh_machine_platform(&m, "2026-11", &hints, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i].gpus));
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i].count));
+        CU_ASSERT_PTR_NOT_NULL(strstr(hints, rows[i].note));
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -87,5 +115,6 @@ int main(void)
             {"a_limit_that_is_not_said_changes_nothing", a_limit_that_is_not_said_changes_nothing},
             {"a_list_without_a_gpu_is_refused", a_list_without_a_gpu_is_refused},
             {"a_known_gpu_makes_a_platform", a_known_gpu_makes_a_platform},
+            {"trays_of_a_rack_are_one_node", trays_of_a_rack_are_one_node},
             {0}});
 }
