@@ -85,13 +85,19 @@ static bool listed(const GArray *bars, const RhServedBar *bar)
     return false;
 }
 
+/* Is it a row's figure of how fast tokens come? A row has one at most that counts it. */
+static bool is_of_rate(const RhEvaluatedRun *row)
+{
+    return g_strcmp0(row->metric, "tpot") == 0 || g_strcmp0(row->metric, "throughput") == 0;
+}
+
 static void count_rows(const RhEvaluation *evaluation, RhServedBar *bar)
 {
     g_autoptr(GHashTable) models = g_hash_table_new(NULL, NULL);
     g_autoptr(GHashTable) groups = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < evaluation->rows->len; i++) {
         const RhEvaluatedRun *row = row_at(evaluation, i);
-        if (!counts(row) || g_strcmp0(row->metric, "ttft") == 0 || !matches(bar, &row->like))
+        if (!counts(row) || !is_of_rate(row) || !matches(bar, &row->like))
             continue;
         bar->rows++;
         g_hash_table_add(models, (void *)row->model);
@@ -119,8 +125,7 @@ static int32_t rows_of(const RhEvaluation *evaluation)
 {
     int32_t rows = 0;
     for (guint i = 0; i < evaluation->rows->len; i++)
-        rows +=
-            counts(row_at(evaluation, i)) && g_strcmp0(row_at(evaluation, i)->metric, "ttft") != 0;
+        rows += counts(row_at(evaluation, i)) && is_of_rate(row_at(evaluation, i));
     return rows;
 }
 

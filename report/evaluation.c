@@ -20,6 +20,7 @@ static const char *unit_of(const char *metric)
     static const struct {
         const char *metric, *unit;
     } units[] = {{"throughput", "tokens/s"},
+                 {"rate_in_limits", "requests/s"},
                  {"cache_tokens", "tokens"},
                  {"cache_bytes", "B"},
                  {"exchange_rate", "B/s"}};

@@ -7,6 +7,7 @@
 #include "base/nearest_names.h"
 #include "base/units.h"
 #include "validate/serving/a2a_table.h"
+#include "validate/serving/mlperf_table.h"
 #include "workloads/routing.h"
 
 static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
@@ -101,6 +102,17 @@ static int64_t whole_or_words(const char *text, int64_t most)
     return *end || value < 0 || value > most ? 0 : value;
 }
 
+static bool read_percentiles(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
+                             RhCaseColumn first, double *seconds, GError **error)
+{
+    for (int i = 0; i < RH_CASE_PERCENTILES; i++) {
+        if (!rh_csv_number(csv, cells, at[first + i], 1e-9, 1e12, 0, &seconds[i], error))
+            return false;
+        seconds[i] *= 1e-3;
+    }
+    return true;
+}
+
 static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells, bool serving,
                      RhCaseRow *row, GError **error)
 {
@@ -115,12 +127,14 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
         else if (!rh_csv_whole(csv, cells, at[c], 1, wholes[i].most, 0, &row->whole[c], error))
             return false;
     }
-    double unused, ttft_ms, tpot_ms, gib, us, gb_per_s;
+    double unused, ttft_ms, tpot_ms, ttft_limit_ms, tpot_limit_ms, gib, us, gb_per_s;
     if (!rh_csv_number(csv, cells, at[RH_CASE_RPS], 0, 1e9, 0, &row->rps, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_THROUGHPUT], 1e-9, 1e12, 0, &row->tokens_per_s,
                        error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_TTFT_MS], 1e-9, 1e12, 0, &ttft_ms, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_TPOT_MS], 1e-9, 1e12, 0, &tpot_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TTFT_LIMIT_MS], 0, 1e12, 0, &ttft_limit_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_LIMIT_MS], 0, 1e12, 0, &tpot_limit_ms, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_KV_TOKENS], 1, 1e15, 0, &row->cache_tokens, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_KV_GIB], 1e-3, 1e9, 0, &gib, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_LATENCY_US], 1e-3, 1e12, 0, &us, error) ||
@@ -131,7 +145,11 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
     row->cache_bytes = RH_GIB_BYTES * gib;
     row->ttft_s = 1e-3 * ttft_ms;
     row->tpot_s = 1e-3 * tpot_ms;
-    return rh_csv_number(csv, cells, at[RH_CASE_STEP_S], 1e-9, STEP_MOST_S, 0, &row->step_s,
+    row->ttft_limit_s = 1e-3 * ttft_limit_ms;
+    row->tpot_limit_s = 1e-3 * tpot_limit_ms;
+    return read_percentiles(csv, at, cells, RH_CASE_TTFT_P50_MS, row->ttft_percentiles_s, error) &&
+           read_percentiles(csv, at, cells, RH_CASE_TPOT_P50_MS, row->tpot_percentiles_s, error) &&
+           rh_csv_number(csv, cells, at[RH_CASE_STEP_S], 1e-9, STEP_MOST_S, 0, &row->step_s,
                          error) &&
            rh_csv_number(csv, cells, at[RH_CASE_TFLOPS], 1e-9, TFLOPS_MOST, 0, &row->tflops,
                          error) &&
@@ -146,7 +164,9 @@ static RhCaseKind kind_of(const RhCsv *csv)
         return RH_CASE_CACHES;
     if (rh_csv_column(csv, names[RH_CASE_LATENCY_US]) >= 0 || rh_exchange_table_is(csv))
         return RH_CASE_EXCHANGES;
-    return rh_csv_column(csv, names[RH_CASE_ISL]) >= 0 ? RH_CASE_SERVING : RH_CASE_TRAINING;
+    return rh_mlperf_table_is(csv) || rh_csv_column(csv, names[RH_CASE_ISL]) >= 0
+               ? RH_CASE_SERVING
+               : RH_CASE_TRAINING;
 }
 
 static RhCaseTable *table_of(RhCsv *csv, GError **error)
@@ -159,15 +179,19 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
     table->kind = kind_of(csv);
     if (rh_exchange_table_is(csv))
         return rh_exchange_table_read(table, error) ? g_steal_pointer(&table) : NULL;
-    if (!check_header(csv, table->kind, error))
+    bool mlperf = rh_mlperf_table_is(csv);
+    if (!mlperf && !check_header(csv, table->kind, error))
         return NULL;
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
-        at[i] = rh_csv_column(csv, names[i]);
+        at[i] =
+            mlperf ? rh_mlperf_table_column(csv, (RhCaseColumn)i) : rh_csv_column(csv, names[i]);
     for (guint i = 0; i < csv->rows->len; i++) {
         RhCaseRow row = {0};
         if (!read_row(csv, at, &g_array_index(csv->rows, RhCsvRow, i),
                       table->kind != RH_CASE_TRAINING, &row, error))
             return NULL;
+        if (mlperf)
+            rh_mlperf_table_complete(table, &g_array_index(csv->rows, RhCsvRow, i), &row);
         g_array_append_val(table->rows, row);
     }
     return g_steal_pointer(&table);

@@ -40,6 +40,17 @@
     ROW(THROUGHPUT, "throughput_tok_s")                                                            \
     ROW(TTFT_MS, "ttft_ms")                                                                        \
     ROW(TPOT_MS, "tpot_ms")                                                                        \
+    ROW(TTFT_P50_MS, "ttft_p50_ms")                                                                \
+    ROW(TTFT_P90_MS, "ttft_p90_ms")                                                                \
+    ROW(TTFT_P99_MS, "ttft_p99_ms")                                                                \
+    ROW(TTFT_P999_MS, "ttft_p999_ms")                                                              \
+    ROW(TPOT_P50_MS, "tpot_p50_ms")                                                                \
+    ROW(TPOT_P90_MS, "tpot_p90_ms")                                                                \
+    ROW(TPOT_P99_MS, "tpot_p99_ms")                                                                \
+    ROW(TPOT_P999_MS, "tpot_p999_ms")                                                              \
+    ROW(TTFT_LIMIT_MS, "ttft_limit_ms")                                                            \
+    ROW(TPOT_LIMIT_MS, "tpot_limit_ms")                                                            \
+    ROW(DEPLOYMENT, "deployment")                                                                  \
     ROW(KV_TOKENS, "kv_tokens")                                                                    \
     ROW(KV_GIB, "kv_gib")                                                                          \
     ROW(LIBRARY, "library")                                                                        \
@@ -67,6 +78,8 @@ typedef enum {
 const char *rh_case_column_name(RhCaseColumn column);
 RhCaseColumn rh_case_column_by_name(const char *name); /* LAST: no such column */
 
+#define RH_CASE_PERCENTILES 4 /* 50th, 90th, 99th, 99.9th: columns in this order */
+
 /* A row as read: numbers are checked, 0 where the cell is empty. Texts are the table's. */
 typedef struct {
     const char *file; /* borrowed: of the table, or of the file it was read from */
@@ -76,8 +89,11 @@ typedef struct {
     int64_t whole[RH_CASE_COLUMNS_LAST];    /* of columns that hold whole numbers */
     double step_s, tflops;
     double rps, tokens_per_s, ttft_s, tpot_s; /* of serving; lengths may be words */
-    double cache_tokens, cache_bytes;         /* that a server said it has, of one GPU */
-    double exchange_s, exchange_bytes_per_s;  /* of tokens to experts, or back */
+    double ttft_limit_s, tpot_limit_s;        /* that the 99th percentiles kept */
+    double rate_in_limits_per_s; /* the rate at which they did, where it is their result */
+    double ttft_percentiles_s[RH_CASE_PERCENTILES], tpot_percentiles_s[RH_CASE_PERCENTILES];
+    double cache_tokens, cache_bytes;        /* that a server said it has, of one GPU */
+    double exchange_s, exchange_bytes_per_s; /* of tokens to experts, or back */
 } RhCaseRow;
 
 typedef enum { RH_CASE_TRAINING, RH_CASE_SERVING, RH_CASE_CACHES, RH_CASE_EXCHANGES } RhCaseKind;

@@ -19,6 +19,21 @@ typedef struct {
 static const Metric metrics[] = {
     {"ttft", offsetof(RhCaseRow, ttft_s), offsetof(RhServedPrediction, ttft_s)},
     {"tpot", offsetof(RhCaseRow, tpot_s), offsetof(RhServedPrediction, tpot_s)},
+#define PERCENTILE(name, times, i)                                                                 \
+    {                                                                                              \
+        name, offsetof(RhCaseRow, times) + (i) * sizeof(double),                                   \
+            offsetof(RhServedPrediction, times) + (i) * sizeof(double)                             \
+    }
+    PERCENTILE("ttft_p50", ttft_percentiles_s, 0),
+    PERCENTILE("ttft_p90", ttft_percentiles_s, 1),
+    PERCENTILE("ttft_p99", ttft_percentiles_s, 2),
+    PERCENTILE("ttft_p99.9", ttft_percentiles_s, 3),
+    PERCENTILE("tpot_p50", tpot_percentiles_s, 0),
+    PERCENTILE("tpot_p90", tpot_percentiles_s, 1),
+    PERCENTILE("tpot_p99", tpot_percentiles_s, 2),
+    PERCENTILE("tpot_p99.9", tpot_percentiles_s, 3),
+    {"rate_in_limits", offsetof(RhCaseRow, rate_in_limits_per_s),
+     offsetof(RhServedPrediction, rate_in_limits_per_s)},
     {"throughput", offsetof(RhCaseRow, tokens_per_s), offsetof(RhServedPrediction, tokens_per_s)},
 };
 

@@ -41,7 +41,7 @@ RhServedRow *rh_served_row_new(RhServedCase *c, const RhCaseRow *row)
         rh_served_row_free(r);
         return NULL;
     }
-    r->requests = rh_requests_draw(&r->c.plan);
+    r->requests = rh_served_requests(&r->c);
     return r;
 }
 

@@ -42,18 +42,48 @@ void rh_served_run_translate(RhServedTranslator *t, GHashTable *originals, RhSer
 
 /* --- one run --- */
 
+#define RATE_SPAN  4.0 /* the highest rate is looked for from 1/4 to 4 of the row's */
+#define RATE_STEPS 8   /* halvings of the interval: to 1.1 % */
+#define P99        2   /* its place among RH_CASE_PERCENTILES */
+
+static bool keeps_limits(const RhServedCase *c, RhService *service, RhRequests *requests,
+                         double rate_per_s)
+{
+    double ttft_s[RH_CASE_PERCENTILES], tpot_s[RH_CASE_PERCENTILES];
+    rh_requests_at_rate(requests, rate_per_s);
+    g_autoptr(RhServiceResult) result = rh_service_run(service, requests, &c->client, NULL);
+    if (!result)
+        return false;
+    rh_served_percentiles(result, ttft_s, tpot_s);
+    return ttft_s[P99] > 0 && ttft_s[P99] <= c->ttft_limit_s && tpot_s[P99] <= c->tpot_limit_s;
+}
+
+/* Returns the highest rate at which the 99th percentiles keep their limits, by bisection. */
+static double rate_in_limits(const RhServedCase *c, RhService *service, RhRequests *requests)
+{
+    double low = c->plan.rate_per_s / RATE_SPAN, high = c->plan.rate_per_s * RATE_SPAN;
+    for (int i = 0; i < RATE_STEPS; i++) {
+        double middle = sqrt(low * high);
+        *(keeps_limits(c, service, requests, middle) ? &low : &high) = middle;
+    }
+    return low;
+}
+
 static bool predict(const RhServedCase *c, RhServedPrediction *p, GError **error)
 {
     g_autoptr(RhService) service = rh_service_new(&c->serving, &c->deployment, error);
     if (!service)
         return false;
-    g_autoptr(RhRequests) requests = rh_requests_draw(&c->plan);
+    g_autoptr(RhRequests) requests = rh_served_requests(c);
     g_autoptr(RhServiceResult) result = rh_service_run(service, requests, &c->client, error);
     if (!result)
         return false;
     RhKvBudget room = rh_service_kv_budget(service, 0);
     rh_served_means(result, &p->ttft_s, &p->tpot_s);
+    rh_served_percentiles(result, p->ttft_percentiles_s, p->tpot_percentiles_s);
     p->tokens_per_s = rh_served_tokens_per_s(result);
+    if (c->ttft_limit_s > 0)
+        p->rate_in_limits_per_s = rate_in_limits(c, service, requests);
     p->untabled_frac =
         rh_served_untabled_frac(rh_service_iterations(service, c->deployment.pools_count - 1));
     p->starved = rh_preempted_count(result) > 0;

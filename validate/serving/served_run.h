@@ -7,6 +7,8 @@
 
 typedef struct {
     double ttft_s, tpot_s, tokens_per_s;
+    double rate_in_limits_per_s; /* 0: not asked */
+    double ttft_percentiles_s[RH_CASE_PERCENTILES], tpot_percentiles_s[RH_CASE_PERCENTILES];
     double capacity_bytes, peak_bytes;
     double untabled_frac; /* of the kernels' time: without a table */
     bool starved;

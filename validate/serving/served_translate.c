@@ -169,12 +169,19 @@ static char *pool_of(const Way *w, const char *more)
                            MAX(row->whole[RH_CASE_DP], 1));
 }
 
+/* Returns the number of replicas that the text asks for; 1: it does not. */
+static int64_t replicas_in(const char *more)
+{
+    const char *at = more ? strstr(more, "replicas=") : NULL;
+    return at ? MAX(g_ascii_strtoll(at + strlen("replicas="), NULL, 10), 1) : 1;
+}
+
 /* Is the product of the degrees the row's number of GPUs, where it has both? */
-static bool degrees_agree(Way *w)
+static bool degrees_agree(Way *w, const char *more)
 {
     const int64_t *has = w->way.row->whole;
-    int64_t gpus = has[RH_CASE_GPUS], tp = has[RH_CASE_TP], pp = MAX(has[RH_CASE_PP], 1),
-            dp = MAX(has[RH_CASE_DP], 1);
+    int64_t gpus = has[RH_CASE_GPUS] / replicas_in(more), tp = has[RH_CASE_TP],
+            pp = MAX(has[RH_CASE_PP], 1), dp = MAX(has[RH_CASE_DP], 1);
     return gpus <= 0 || gpus == tp * pp * dp ||
            rh_case_give_up(&w->way,
                            "tp%" G_GINT64_FORMAT " x pp%" G_GINT64_FORMAT " x dp%" G_GINT64_FORMAT
@@ -191,7 +198,7 @@ static bool say_pools(Way *w, const char *more, char *pools[RH_POOLS_MAX])
         if (!said && w->way.row->whole[RH_CASE_TP] <= 0)
             return rh_case_give_up(&w->way, "tp is not given");
         pools[0] = pool_of(w, more);
-        return said || degrees_agree(w);
+        return said || degrees_agree(w, more);
     }
     pools[0] = workers_of(note, "P=");
     pools[1] = workers_of(note, "D=");
@@ -238,7 +245,8 @@ static char *with_limit(const Way *w, const char *more)
  * both. Caller frees; NULL: not given. */
 static char *pools_of(Way *w)
 {
-    const char *says = rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT);
+    const char *own = rh_case_cell(&w->way, RH_CASE_DEPLOYMENT);
+    const char *says = *own ? own : rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT);
     if (!limit_is_known(w, says))
         return NULL;
     g_autofree char *limited = with_limit(w, says);
@@ -276,9 +284,25 @@ static bool say_deployment(Way *w)
 /* --- client --- */
 
 typedef struct {
-    double waves, count, spread, stagger_s, turnaround_s;
-    bool queued;
+    double waves, count, spread, stagger_s, turnaround_s, seconds;
+    bool queued, poisson;
+    RhPromptLengths lengths;
 } Words;
+
+/* Reads a word without a number; *known tells whether it is one. */
+static bool read_plain_word(const char *word, Words *words, bool *known, GError **error)
+{
+    *known = true;
+    if (g_str_has_prefix(word, "lengths="))
+        return rh_prompt_lengths_load(strchr(word, '=') + 1, &words->lengths, error);
+    if (strcmp(word, "queued") == 0)
+        words->queued = true;
+    else if (strcmp(word, "poisson") == 0)
+        words->poisson = true;
+    else
+        *known = false;
+    return true;
+}
 
 static bool read_words(Way *w, Words *words)
 {
@@ -297,9 +321,11 @@ static bool read_words(Way *w, Words *words)
                     {"count", &words->count, RH_QUANTITY_COUNT},
                     {"spread", &words->spread, RH_QUANTITY_COUNT},
                     {"stagger", &words->stagger_s, RH_QUANTITY_S},
+                    {"seconds", &words->seconds, RH_QUANTITY_COUNT},
                     {"turnaround", &words->turnaround_s, RH_QUANTITY_S}};
-        bool known = strcmp(items[i], "queued") == 0;
-        words->queued |= known;
+        bool known;
+        if (!read_plain_word(items[i], words, &known, &local))
+            return rh_case_give_up_with(&w->way, "client: ", local);
         for (size_t k = 0; !known && k < G_N_ELEMENTS(keys); k++)
             if (strcmp(keys[k].key, pair[0]) == 0) {
                 if (!rh_quantity_parse(pair[1] ? pair[1] : "", keys[k].kind, keys[k].into, &local))
@@ -326,30 +352,78 @@ static bool say_length(Way *w, RhCaseColumn column, int64_t *tokens)
     return true;
 }
 
+/* Returns the number of requests by the client's words; 0: they do not tell it. */
+static double requests_count(const Way *w, const Words *words, int32_t at_once)
+{
+    if (words->count > 0)
+        return words->count;
+    return words->seconds > 0 ? words->seconds * w->way.row->rps : words->waves * at_once;
+}
+
+static RhLengthRange range_of(const RhPromptLengths *lengths, const double *quantiles)
+{
+    return (RhLengthRange){(int32_t)MAX(quantiles[0], 1), (int32_t)quantiles[lengths->count - 1]};
+}
+
+/* Says the lengths: those of a data set, or those of the row's columns. */
+static bool say_lengths(Way *w, Words *words, RhRequestsPlan *plan)
+{
+    RhPromptLengths *l = &w->out->lengths;
+    int64_t isl, osl;
+    double mean;
+    if (words->lengths.count > 0) {
+        *l = words->lengths;
+        if (rh_number_parse(rh_case_cell(&w->way, RH_CASE_OSL), &mean) && mean >= 1)
+            rh_prompt_lengths_stretch(l, mean);
+        plan->input = range_of(l, l->input);
+        plan->output = range_of(l, l->output);
+        return true;
+    }
+    if (!say_length(w, RH_CASE_ISL, &isl) || !say_length(w, RH_CASE_OSL, &osl))
+        return false;
+    plan->input = (RhLengthRange){(int32_t)MAX((double)isl * words->spread, 1), (int32_t)isl};
+    plan->output = (RhLengthRange){(int32_t)MAX((double)osl * words->spread, 1), (int32_t)osl};
+    return true;
+}
+
 static bool say_client(Way *w)
 {
     Words words = {.spread = 1, .turnaround_s = 1e-3};
-    int64_t isl, osl;
     int32_t at_once =
         (int32_t)CLAMP(g_ascii_strtoll(rh_case_cell(&w->way, RH_CASE_AT_ONCE), NULL, 10), 0, 65536);
-    if (!read_words(w, &words) || !say_length(w, RH_CASE_ISL, &isl) ||
-        !say_length(w, RH_CASE_OSL, &osl))
+    if (!read_words(w, &words))
         return false;
-    if (at_once == 0 && !words.queued)
+    bool open = words.queued || words.poisson;
+    double count = requests_count(w, &words, at_once), rate = w->way.row->rps;
+    RhRequestsPlan plan = {.arrival = words.poisson ? RH_ARRIVAL_POISSON : RH_ARRIVAL_BURST,
+                           .rate_per_s = words.poisson ? rate : 0,
+                           .seed = SEED};
+    if (!say_lengths(w, &words, &plan))
+        return false;
+    if (words.poisson && rate <= 0)
+        return rh_case_give_up(&w->way, "rps is not given");
+    if (at_once == 0 && !open)
         return rh_case_give_up(&w->way, "batch_or_concurrency is not given");
-    double count = words.count > 0 ? words.count : words.waves * at_once;
     if (!(count >= 1 && count <= 1e6))
         return rh_case_give_up(&w->way, "client: neither waves nor count");
-    w->out->plan =
-        (RhRequestsPlan){.arrival = RH_ARRIVAL_BURST,
-                         .count = (int32_t)count,
-                         .input = {(int32_t)MAX((double)isl * words.spread, 1), (int32_t)isl},
-                         .output = {(int32_t)MAX((double)osl * words.spread, 1), (int32_t)osl},
-                         .seed = SEED};
-    w->out->client = (RhClient){.at_once = words.queued ? 0 : at_once,
+    plan.count = (int32_t)count;
+    w->out->plan = plan;
+    if (words.poisson && w->way.row->rate_in_limits_per_s > 0) {
+        w->out->ttft_limit_s = w->way.row->ttft_limit_s;
+        w->out->tpot_limit_s = w->way.row->tpot_limit_s;
+    }
+    w->out->client = (RhClient){.at_once = open ? 0 : at_once,
                                 .turnaround_s = words.turnaround_s,
                                 .stagger_s = words.stagger_s};
     return true;
+}
+
+RhRequests *rh_served_requests(const RhServedCase *c)
+{
+    RhRequests *requests = rh_requests_draw(&c->plan);
+    if (c->lengths.count > 0)
+        rh_prompt_lengths_draw(&c->lengths, c->plan.seed, requests);
+    return requests;
 }
 
 static void say_where(Way *w)
@@ -367,7 +441,8 @@ static void say_known(Way *w)
 {
     const RhCaseValues *said = w->way.said;
     RhServedCase *out = w->out;
-    out->flags_known = said->says[RH_CASE_SAYS_DEPLOYMENT] || said->says[RH_CASE_SAYS_POOLS];
+    out->flags_known = said->says[RH_CASE_SAYS_DEPLOYMENT] || said->says[RH_CASE_SAYS_POOLS] ||
+                       *rh_case_cell(&w->way, RH_CASE_DEPLOYMENT);
     out->version_known =
         !g_ptr_array_find_with_equal_func(said->stands_in, VERSION_STANDS_IN, g_str_equal, NULL);
     out->speculation_known = out->deployment.pools[out->deployment.pools_count - 1].draft > 0 ||
