@@ -12,7 +12,8 @@
 #include "platforms/facts.h"
 #include "sim/collective/collective.h"
 
-#define SIZES_LEAST 3 /* sizes that depend on a constant, for it to be fitted */
+#define TRAY_GPUS_MOST 16 /* more GPUs of a node than any server has: it is a rack */
+#define SIZES_LEAST    3  /* sizes that depend on a constant, for it to be fitted */
 /* Fraction of a time that latency takes: sizes at or above the first value determine latency, those
  * at or below the other the rate. */
 #define LATENCY_LEAST_FRAC 0.5
@@ -252,6 +253,20 @@ static Row row_of(const Work *w, const RhTimed *timed)
     return row;
 }
 
+/* Places ranks on trays of an NVLink domain, which a platform counts as one node, into domains:
+ * 72 ranks on 18 hosts of four are one node of gb200-nvl72. Returns whether it did. */
+static bool join_trays(RhTimed *row, const RhPlatform *p)
+{
+    int32_t domain = p->gpus_per_node;
+    if (domain <= TRAY_GPUS_MOST || row->nodes == 1 || row->ranks / row->nodes > TRAY_GPUS_MOST)
+        return false;
+    int32_t nodes = (row->ranks + domain - 1) / domain;
+    while (row->ranks % nodes != 0)
+        nodes++;
+    row->nodes = nodes;
+    return true;
+}
+
 static bool check_row(const RhMeasured *log, const RhTimed *row, const RhPlatform *p,
                       GError **error)
 {
@@ -274,8 +289,18 @@ static bool take_log(Work *w, const RhMeasured *log, GError **error)
                        w->fit->platform->device->name);
     for (guint i = 0; i < log->notes->len; i++)
         add_note(w->fit, "%s: %s", log->name, (char *)g_ptr_array_index(log->notes, i));
+    int32_t hosts = 0;
     for (guint i = 0; i < log->rows->len; i++) {
-        const RhTimed *timed = &g_array_index(log->rows, RhTimed, i);
+        RhTimed *timed = &g_array_index(log->rows, RhTimed, i);
+        int32_t nodes = timed->nodes;
+        if (join_trays(timed, w->fit->platform) && nodes != hosts) {
+            hosts = nodes;
+            add_note(w->fit,
+                     "%s: %d hosts of %d ranks are trays of %d NVLink domain%s, which %s counts as "
+                     "nodes",
+                     log->name, hosts, timed->ranks / hosts, timed->nodes,
+                     timed->nodes == 1 ? "" : "s", w->fit->platform->name);
+        }
         if (!check_row(log, timed, w->fit->platform, error))
             return false;
         Row row = row_of(w, timed);

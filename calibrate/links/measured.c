@@ -5,9 +5,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/intern.h"
+#include "base/log_prefix.h"
 
 static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables,
-                                                  &rh_format_osu, &rh_format_nvbandwidth};
+                                                  &rh_format_osu,        &rh_format_nvbandwidth,
+                                                  &rh_format_peers,      &rh_format_perftest};
 
 /* --- files --- */
 
@@ -21,12 +23,14 @@ static const RhMeasuredFormat *format_of(const char *text)
 
 bool rh_measured_begins(const char *text)
 {
-    return format_of(text) != NULL;
+    g_autofree char *plain = rh_log_without_prefixes(text, false);
+    return format_of(plain) != NULL;
 }
 
 RhMeasured *rh_measured_parse(const char *name, const char *text, GError **error)
 {
-    const RhMeasuredFormat *format = format_of(text);
+    g_autofree char *plain = rh_log_without_prefixes(text, false);
+    const RhMeasuredFormat *format = format_of(plain);
     g_autoptr(RhMeasured) out = g_new0(RhMeasured, 1);
     out->name = g_strdup(name);
     out->device = out->library = rh_intern("");
@@ -38,7 +42,7 @@ RhMeasured *rh_measured_parse(const char *name, const char *text, GError **error
         return NULL;
     }
     out->format = format->name;
-    return format->read(out, text, error) ? g_steal_pointer(&out) : NULL;
+    return format->read(out, plain, error) ? g_steal_pointer(&out) : NULL;
 }
 
 RhMeasured *rh_measured_load(const char *path, GError **error)

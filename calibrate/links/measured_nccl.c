@@ -40,6 +40,8 @@ typedef struct {
     int32_t columns;  /* of the header; 0: not in a table */
     int32_t times[TIMES_MOST], times_count;
     int32_t rows, wrong; /* of the current table; wrong: with wrong results */
+    bool tabled;         /* a table stood behind the latest list of ranks */
+    bool troubled;       /* a line behind it tells of a failure */
 } Reading;
 
 /* --- operations --- */
@@ -100,14 +102,30 @@ static int32_t nodes_of(const GPtrArray *hosts)
     return (int32_t)g_hash_table_size(names);
 }
 
-/* Returns whether every host has equally many ranks, numbered consecutively, as the model's
- * placements do. */
+static int32_t ranks_on(const GPtrArray *hosts, const char *host)
+{
+    int32_t count = 0;
+    for (guint i = 0; i < hosts->len; i++)
+        count += strcmp(g_ptr_array_index(hosts, i), host) == 0;
+    return count;
+}
+
+/* Returns whether every host has equally many ranks. */
 static bool are_even(const GPtrArray *hosts, int32_t nodes)
+{
+    for (guint i = 0; i < hosts->len; i++)
+        if (ranks_on(hosts, g_ptr_array_index(hosts, i)) * nodes != (int32_t)hosts->len)
+            return false;
+    return true;
+}
+
+/* Returns whether the ranks of each host are numbered consecutively, as the model's placements
+ * are, and not dealt over hosts in turn, as srun -m cyclic does. */
+static bool are_side_by_side(const GPtrArray *hosts, int32_t nodes)
 {
     guint each = hosts->len / (guint)nodes;
     for (guint i = 0; i < hosts->len; i++)
-        if (hosts->len % (guint)nodes != 0 ||
-            strcmp(g_ptr_array_index(hosts, i), g_ptr_array_index(hosts, i / each * each)) != 0)
+        if (strcmp(g_ptr_array_index(hosts, i), g_ptr_array_index(hosts, i / each * each)) != 0)
             return false;
     return true;
 }
@@ -216,6 +234,52 @@ static bool read_row(Reading *r, const RhLine *line)
     return true;
 }
 
+static void leave_out(Reading *r)
+{
+    g_array_set_size(r->out->rows, r->out->rows->len - (guint)r->rows);
+}
+
+/* Judges the order of the ranks on even hosts. NCCL's rings and trees follow hosts, whatever the
+ * order of the ranks; only neighbours of sendrecv are those of the order. */
+static void judge_order(Reading *r, const char *name, int32_t nodes)
+{
+    if (are_side_by_side(r->hosts, nodes) || r->rows == 0)
+        return;
+    if (strcmp(name, "sendrecv") == 0) {
+        leave_out(r);
+        rh_measured_note(r->out,
+                         "%s: neighbours lie on different hosts (srun -m cyclic?), the model's "
+                         "side by side: left out",
+                         name);
+        return;
+    }
+    rh_measured_note(r->out,
+                     "%s: ranks are dealt over %d hosts in turn (srun -m cyclic?); NCCL's rings "
+                     "follow hosts, so these times count as those of ranks side by side",
+                     name, nodes);
+}
+
+static bool is_modelled(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(ops); i++)
+        if (strcmp(ops[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void note_empty(Reading *r, const char *name)
+{
+    if (r->op && !is_modelled(name))
+        rh_measured_note(r->out,
+                         "%s_perf: %s is not modelled; all_reduce, all_gather, reduce_scatter, "
+                         "alltoall, broadcast and sendrecv are",
+                         name, name);
+    else
+        rh_measured_note(r->out,
+                         "%s: a table without times: the run ended, or hung, before the first one",
+                         name);
+}
+
 /* Ends a table; rows with a placement that the model does not have are removed. */
 static void close_table(Reading *r)
 {
@@ -226,17 +290,33 @@ static void close_table(Reading *r)
     if (r->wrong > 0)
         rh_measured_note(r->out, "%s: %d times of wrong results are left out", name, r->wrong);
     if (ranks == 1)
-        rh_measured_note(r->out, "%s of one rank moves nothing", name);
-    else if (ranks > 1 && !are_even(r->hosts, nodes)) {
-        g_array_set_size(r->out->rows, r->out->rows->len - (guint)r->rows);
         rh_measured_note(r->out,
-                         "%s: %d ranks lie unevenly on %d hosts, or not side by side: "
-                         "left out",
-                         name, ranks, nodes);
+                         "%s of one rank moves nothing; where more were started, the program was "
+                         "built without MPI (make MPI=1)",
+                         name);
+    else if (ranks > 1 && !are_even(r->hosts, nodes)) {
+        leave_out(r);
+        rh_measured_note(r->out, "%s: %d ranks lie unevenly on %d hosts: left out", name, ranks,
+                         nodes);
     } else if (r->rows == 0)
-        rh_measured_note(r->out, "%s: no collective of the model's, or no times", name);
+        note_empty(r, name);
+    else
+        judge_order(r, name, nodes);
     r->columns = 0;
     r->op = NULL;
+}
+
+/* Fails where a second list of ranks begins before the first has a table: processes that do not
+ * know of each other print side by side. */
+static bool check_alone(const Reading *r, const RhLine *line, int32_t at)
+{
+    if (r->hosts->len == 0 || r->tabled || r->troubled)
+        return true;
+    g_autofree char *what = g_strdup_printf(
+        "is rank 0 twice: two runs of %u rank%s each, which do not know of each other, so the "
+        "program was built without MPI\nhelp: make MPI=1 MPI_HOME=..., and measure again",
+        r->hosts->len, r->hosts->len == 1 ? "" : "s");
+    return rh_line_fail(line, at + 1, what, r->error);
 }
 
 /* Reads a rank: "# Rank 8 Group 0 Pid 43 on HOST device 0 [0x0f] NVIDIA H100 80GB HBM3"; older
@@ -252,7 +332,10 @@ static bool note_rank(Reading *r, const RhLine *line)
         return false;
     if (rank == 0) {
         close_table(r);
+        if (!check_alone(r, line, at))
+            return false;
         g_ptr_array_set_size(r->hosts, 0);
+        r->tabled = r->troubled = false;
     }
     if ((int32_t)rank != (int32_t)r->hosts->len)
         return rh_line_fail(line, at + 1,
@@ -276,12 +359,26 @@ static void note_library(Reading *r, const RhLine *line)
     r->out->library = rh_intern(text);
 }
 
+/* Does a line tell of a failure: "Test CUDA failure", "error", "Killed", "aborted"? */
+static bool is_trouble(const RhLine *line)
+{
+    static const char *const words[] = {"fail", "error", "abort", "killed", "signal"};
+    for (int32_t i = 0; i < (int32_t)line->words->len; i++) {
+        g_autofree char *word = g_ascii_strdown(rh_line_word(line, i), -1);
+        for (size_t k = 0; k < G_N_ELEMENTS(words); k++)
+            if (g_str_has_prefix(word, words[k]))
+                return true;
+    }
+    return false;
+}
+
 static bool read_line(void *reading, const RhLine *line)
 {
     Reading *r = reading;
     if (begins_table(line)) {
         close_table(r);
         open_table(r, line);
+        r->tabled = true;
         return true;
     }
     bool ends = rh_line_find(line, 0, "Out") >= 0 && rh_line_find(line, 0, "bounds") >= 0;
@@ -289,6 +386,7 @@ static bool read_line(void *reading, const RhLine *line)
         return read_row(r, line);
     if (ends)
         close_table(r);
+    r->troubled |= is_trouble(line);
     if (r->columns == 0)
         note_program(r, line);
     note_library(r, line);

@@ -58,7 +58,12 @@ static void begin_table(Reading *r, const RhLine *line, int32_t osu)
     r->row = row_titled(title->str);
     r->headed = false;
     if (r->row < 0)
-        rh_measured_note(r->out, "OSU's %.60s: no test of the model's", title->str);
+        rh_measured_note(
+            r->out,
+            "OSU's %.60s: not fitted; osu_latency, osu_bw and the blocking collectives "
+            "osu_allreduce, osu_allgather, osu_reduce_scatter, osu_bcast and "
+            "osu_alltoall are",
+            title->str);
     else {
         g_autofree char *library = g_strdup_printf("OSU %.20s", rh_line_word(line, test + 1));
         r->out->library = rh_intern(library);

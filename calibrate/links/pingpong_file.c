@@ -60,7 +60,8 @@ GArray *rh_pings_parse(const char *name, const char *text, GError **error)
     if (!lines[0] || strcmp(g_strstrip(lines[0]), HEADER) != 0) {
         rh_fail(error, RH_ERROR_INPUT,
                 "%s:1:1: nothing that is fitted to begins so\n"
-                "help: raw samples of kernels, logs of nccl-tests, OSU or nvbandwidth, published "
+                "help: raw samples of kernels, logs of nccl-tests, OSU, nvbandwidth, "
+                "p2pBandwidthLatencyTest or perftest, published "
                 "steps or serving runs, or a ping-pong (%s)",
                 name, HEADER);
         return NULL;

@@ -64,12 +64,23 @@ static void append_segments(GString *out, const RhLinksFit *fit)
         rh_table_append(table, out, "");
 }
 
-static char *report_of(const RhLinksFit *fit, const char *saved)
+/* "20 measured times and 6 rates". Caller frees. */
+static char *counts_text(int32_t times, guint rates)
+{
+    const char *s = rates == 1 ? "" : "s";
+    if (times == 0 && rates > 0)
+        return g_strdup_printf("%u measured rate%s", rates, s);
+    return rates > 0 ? g_strdup_printf("%d measured times and %u rate%s", times, rates, s)
+                     : g_strdup_printf("%d measured times", times);
+}
+
+static char *report_of(const RhLinksFit *fit, guint rates, const char *saved)
 {
     GString *out = g_string_new(NULL);
+    g_autofree char *counts = counts_text(fit->rows_count, rates);
     g_autofree char *head =
-        g_strdup_printf("fitted: %u constant%s of %s to %d measured times", fit->facts->len,
-                        fit->facts->len == 1 ? "" : "s", fit->platform->name, fit->rows_count);
+        g_strdup_printf("fitted: %u constant%s of %s to %s", fit->facts->len,
+                        fit->facts->len == 1 ? "" : "s", fit->platform->name, counts);
     rh_text_wrap(out, head, 2, 79);
     append_facts(out, fit);
     if (fit->classes->len > 0)
@@ -81,6 +92,14 @@ static char *report_of(const RhLinksFit *fit, const char *saved)
 }
 
 /* --- the fit --- */
+
+static guint rates_of(const GPtrArray *logs)
+{
+    guint count = 0;
+    for (guint i = 0; i < logs->len; i++)
+        count += ((const RhMeasured *)g_ptr_array_index(logs, i))->rates->len;
+    return count;
+}
 
 static GPtrArray *load_logs(const GPtrArray *paths, GError **error)
 {
@@ -119,7 +138,8 @@ int rh_calibrate_links(const RhArguments *a, const GPtrArray *paths, GError **er
         if (!rh_output_write(g_ptr_array_index(a->outputs, i), profile, error))
             return 3;
     g_autofree char *text =
-        a->json ? g_strdup(profile) : report_of(fit, rh_outputs_find(a->outputs, RH_OUTPUT_JSON));
+        a->json ? g_strdup(profile)
+                : report_of(fit, rates_of(logs), rh_outputs_find(a->outputs, RH_OUTPUT_JSON));
     fputs(text, stdout);
     return 0;
 }
