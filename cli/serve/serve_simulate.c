@@ -221,6 +221,8 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(RhServiceResult) unharmed = NULL;
     g_autoptr(RhServiceResult) result =
         service ? play(service, asked, &failures, &unharmed, error) : NULL;
+    if (!service)
+        rh_service_room(&serving, &deployment, error);
     g_autofree char *text = rh_deployment_format(&deployment);
     RhServeQuestion question = {.q = &in->question,
                                 .deployment = text,
@@ -237,6 +239,8 @@ static int run(const RhArguments *a, GError **error)
     g_auto(RhServeErrorBars) trust =
         rh_serve_error_bars(&serving, &deployment, rh_preempted_count(result));
     question.trust = &trust;
+    RhServedCaches caches = rh_served_caches(&serving, &deployment, service);
+    question.caches = &caches;
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result, &failures};
     int status = answer(a, &question, &played, error);

@@ -386,6 +386,8 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
         append_batches(out, r);
     else
         append_servers(out, r, o, style->verbosity > 0);
+    if (q->caches)
+        rh_report_caches(out, q->caches);
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, o);

@@ -2,6 +2,7 @@
 /* Reports the results of a service's requests as text, JSON and CSV. Every function returns a text
  * the caller frees. Terms are defined in docs/theory/serving.md. */
 #include "report/report.h"
+#include "report/serve/serve_cache.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/search/services/serve_extrapolation.h"
 #include "strategies/search/services/serve_plan.h"
@@ -21,6 +22,7 @@ typedef struct {
     const RhServiceResult *unharmed;    /* result without failures; NULL: there are no failures */
     const char *const *words;           /* plans: arguments for serve-simulate; NULL-terminated */
     const RhServeExtrapolation *beyond; /* plans: for the best deployment; NULL: none */
+    const RhServedCaches *caches;       /* plans: of the best deployment; NULL: not known */
     const RhServeErrorBars *trust; /* error bars, for plans of the best deployment; NULL: none */
 } RhServeQuestion;
 

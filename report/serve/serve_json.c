@@ -153,6 +153,8 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_string(w, "deployment", question->deployment);
     rh_json_put_int(w, "gpus_count", r->gpus);
     rh_json_put_number(w, "kv_peak_frac", r->kv_peak_frac);
+    if (question->caches)
+        rh_put_caches(w, question->caches);
     rh_json_put_number(w, "busy_frac", r->window.busy_frac);
     put_or_null(w, "prefix_hit_frac", rh_found_frac(r));
     rh_json_put_int(w, "host_loaded_tokens_count", r->tokens_loaded[RH_CACHE_TIER_HOST]);

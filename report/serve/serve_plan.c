@@ -381,6 +381,8 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
                                 : "sequences at once; chunk: most prefill tokens of an iteration");
     append_binding(out, plan, &o->slos, top);
     append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
+    if (q->caches)
+        rh_report_caches(out, q->caches);
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, &best->outcome, true);
     rh_report_warnings_text(out, watches);

@@ -186,8 +186,10 @@ static RhProgram *build_program(void *user, GError **error)
 {
     const RhBackgroundService *g = user;
     g_autoptr(RhService) service = rh_service_new(&g->serving, &g->deployment, error);
-    if (!service)
+    if (!service) {
+        rh_service_room(&g->serving, &g->deployment, error);
         return NULL;
+    }
     g_autoptr(GArray) all = list_ways(&g->deployment, service);
     g_autofree int32_t *sends = g_new0(int32_t, all->len + 1);
     return ways_program(g, all, sends, longest_bytes(g, service));

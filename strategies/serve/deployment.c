@@ -111,6 +111,11 @@ static const PoolKey pool_keys[] = {
     {"host", "host=256",
      "GiB of host memory that a server's cache puts prompts in which it has no room for", 0,
      1 << 20, 0, offsetof(RhPool, host), NULL},
+    {"max_model_len", "max_model_len=16384",
+     "tokens of a request at most, prompt and answer together (max_model_len; SGLang: "
+     "context-length; TensorRT-LLM: max_seq_len): longer ones are refused, and vLLM does not start "
+     "where its cache holds less; 0: not limited",
+     0, 1 << 30, 0, offsetof(RhPool, max_model_len), NULL},
     {"nvme", "nvme=2048", "GiB of drives behind that (or in its place)", 0, 1 << 20, 0,
      offsetof(RhPool, nvme), NULL},
     {0}};
@@ -185,7 +190,7 @@ static bool read_word(const char *key, const char *text, RhDeployment *d, bool *
     return true;
 }
 
-static bool read_item(char *item, RhDeployment *d, RhPool *pool, uint32_t *seen, GError **error)
+static bool read_item(char *item, RhDeployment *d, RhPool *pool, uint64_t *seen, GError **error)
 {
     char *equals = strchr(item, '=');
     size_t length = equals ? (size_t)(equals - item) : strcspn(item, "0123456789");
@@ -197,7 +202,7 @@ static bool read_item(char *item, RhDeployment *d, RhPool *pool, uint32_t *seen,
     for (const PoolKey *key = pool_keys; key->key; key++) {
         if (strcmp(key->key, word) != 0)
             continue;
-        uint32_t bit = 1u << (key - pool_keys);
+        uint64_t bit = UINT64_C(1) << (key - pool_keys);
         if (*seen & bit)
             return rh_fail(error, RH_ERROR_USAGE, "%s is given twice", word);
         *seen |= bit;
@@ -209,7 +214,7 @@ static bool read_item(char *item, RhDeployment *d, RhPool *pool, uint32_t *seen,
 static bool read_pool(const char *text, RhDeployment *d, RhPool *pool, GError **error)
 {
     g_auto(GStrv) items = g_strsplit(text, ",", -1);
-    uint32_t seen = 0;
+    uint64_t seen = 0;
     for (int i = 0; items[i]; i++) {
         if (!*g_strstrip(items[i]))
             return rh_fail(error, RH_ERROR_USAGE,

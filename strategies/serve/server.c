@@ -60,6 +60,7 @@ static const struct {
     {"prefix", offsetof(RhServer, prefix)},
     {"whole_prompts", offsetof(RhServer, whole_prompts)},
     {"stream_waits", offsetof(RhServer, stream_waits)},
+    {"holds_longest", offsetof(RhServer, holds_longest)},
 };
 
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhServer *s)

@@ -82,6 +82,8 @@ typedef struct {
     bool gather, domain_sends;
     /* an iteration is planned when the one before it begins: who comes later waits for the next */
     bool ahead;
+    /* it starts only where a cache holds one request of max_model_len */
+    bool holds_longest;
     /* a sequence comes in where the cache has room for all its prompt, not for its first chunk alone */
     bool whole_prompts;
     /* whole_prompts also requires space for its answer, beside this fraction of the remaining

@@ -30,7 +30,8 @@ typedef struct {
     RhServePlan *plan;
     RhDeadline deadline;
     int32_t done;
-    GError *failed; /* first failure other than "it does not fit"; owned */
+    GError *failed;                 /* first failure other than "it does not fit"; owned */
+    const RhDeployment *impossible; /* the last one in `space` that has no room; NULL: none */
 } Search;
 
 static int32_t gpus_of_replica(const RhDeployment *d)
@@ -118,6 +119,13 @@ static void take_answer(int32_t item, const GByteArray *bytes, const GError *err
 
 /* --- all kinds --- */
 
+/* Adds what would make room on the last impossible deployment; returns false, as the error stays. */
+static bool explain_room(const Search *s, GError **error)
+{
+    rh_service_room(s->asked.serving, s->impossible, error);
+    return false;
+}
+
 /* Lists kinds with a possible deployment; keeps what is wrong with the last impossible one. */
 static void list_kinds(Search *s)
 {
@@ -140,6 +148,7 @@ static void list_kinds(Search *s)
         } else if (legal || !s->plan->why_not) {
             g_free(s->plan->why_not);
             s->plan->why_not = g_strdup(why->message);
+            s->impossible = d;
         }
     }
 }
@@ -303,7 +312,8 @@ static bool run_search(Search *s, GError **error)
                        "no deployment of %s is possible on %d GPU%s\nnote: the last one: %s",
                        s->asked.serving->model->name, s->asked.options->gpus,
                        s->asked.options->gpus == 1 ? "" : "s",
-                       s->plan->why_not ? s->plan->why_not : "none is of this kind");
+                       s->plan->why_not ? s->plan->why_not : "none is of this kind") ||
+               (s->impossible && explain_room(s, error));
     for (guint i = 0; i < s->kinds->len; i++)
         g_array_append_val(s->turns, i);
     run_turns(s);

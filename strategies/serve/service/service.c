@@ -415,7 +415,8 @@ static bool is_too_long(const RhService *service, const RhRequest *request)
         bool prompts_only = p == 0 && service->deployment.pools_count > 1;
         int64_t tokens = (int64_t)request->input_tokens + stage->pool.draft +
                          (prompts_only ? 1 : request->output_tokens);
-        if (tokens > longest_of(service->serving.model) ||
+        int32_t limit = stage->pool.max_model_len;
+        if (tokens > longest_of(service->serving.model) || (limit > 0 && tokens > limit) ||
             rh_server_blocks_of(service->serving.server, tokens) > stage->budget.blocks)
             return true;
     }

@@ -34,6 +34,9 @@ typedef struct {
  * leave no budget for a cache, with the numbers. */
 RhService *rh_service_new(const RhServing *serving, const RhDeployment *deployment,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Adds to an error that says a deployment has no room (RH_ERROR_NO_ANSWER) what would make room, in the
+ * order of what it costs: found by trying, so that only what helps is named. */
+void rh_service_room(const RhServing *serving, const RhDeployment *deployment, GError **error);
 void rh_service_free(RhService *service);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhService, rh_service_free)
 

@@ -1,14 +1,14 @@
 /* Checks a service before it is simulated: what fits on its GPUs, and which requests its model can
  * take. */
 #include "base/error.h"
+#include "base/units.h"
 #include "strategies/serve/scheduler.h"
 #include "strategies/serve/service/service_private.h"
 
 #define MIB 1048576.0
 
-/* A pool with all limits set. Limits are of one of the groups that a server has; the replica has
- * those of all. */
-static RhPool settled(const RhPool *pool, const RhServer *server, const RhDevice *device)
+/* Limits of a deployment are of one of the groups that a server has; the replica has those of all. */
+RhPool rh_service_settled(const RhPool *pool, const RhServer *server, const RhDevice *device)
 {
     RhPool p = *pool;
     if (p.chunk == 0)
@@ -38,18 +38,9 @@ static bool check_draft(const RhPool *pool, GError **error)
                          pool->draft);
 }
 
-/* Help on making memory free, by the largest user of it. */
-static const char *room_help(const RhServing *s, const RhKvBudget *budget, double memory_frac)
+bool rh_service_holds_longest(const RhServer *server, const RhPool *pool, const RhKvBudget *budget)
 {
-    bool busy = budget->activation_bytes + budget->state_bytes > budget->weight_bytes;
-    double taken = memory_frac * budget->capacity_bytes;
-    if (taken < budget->weight_bytes && budget->weight_bytes < budget->capacity_bytes / 2)
-        return "memory=85, the share that users of such a server set by hand, or captured=128, fewer "
-               "sequences of a graph";
-    if (!rh_model_makes_tokens(s->model))
-        return "a smaller batch, or weights in a narrower format";
-    return busy ? "fewer sequences at once (batch) or tokens of an iteration (chunk)"
-                : "more GPUs for a replica (tp), or weights in a narrower format";
+    return !server->holds_longest || budget->tokens / pool->dp >= pool->max_model_len;
 }
 
 static bool fail_room(const RhServing *s, const RhServicePool *stage, GError **error)
@@ -60,20 +51,30 @@ static bool fail_room(const RhServing *s, const RhServicePool *stage, GError **e
     return rh_fail(
         error, RH_ERROR_NO_ANSWER,
         "%s on tp%d leaves no room for a %s: a GPU has %.1f GiB, %s takes %.0f %% of "
-        "them, weights are %.1f GiB, activations %.1f, states of %d sequences %.1f, the rest %.1f\n"
-        "help: %s",
+        "them, weights are %.1f GiB, activations %.1f, states of %d sequences %.1f, the rest %.1f",
         s->model->name, stage->pool.tp, tokens ? "cache" : "batch",
         budget->capacity_bytes / (1024 * MIB), s->server->name, 100 * frac,
         budget->weight_bytes / (1024 * MIB), budget->activation_bytes / (1024 * MIB),
-        stage->pool.batch, budget->state_bytes / (1024 * MIB), budget->reserve_bytes / (1024 * MIB),
-        room_help(s, budget, frac));
+        stage->pool.batch, budget->state_bytes / (1024 * MIB),
+        budget->reserve_bytes / (1024 * MIB));
+}
+
+static bool fail_longest(const RhServing *s, const RhServicePool *stage, GError **error)
+{
+    int64_t holds = stage->budget.tokens / stage->pool.dp;
+    return rh_fail(
+        error, RH_ERROR_NO_ANSWER,
+        "max_model_len=%d: %s does not start, as one such request does not fit its cache of "
+        "%" G_GINT64_FORMAT " tokens (%.2f GiB a GPU)",
+        stage->pool.max_model_len, s->server->name, holds,
+        stage->budget.cache_bytes / RH_GIB_BYTES);
 }
 
 static bool open_stage(RhService *service, int32_t p, GError **error)
 {
     RhServicePool *stage = &service->stages[p];
     const RhServing *s = &service->serving;
-    stage->pool = settled(&service->deployment.pools[p], s->server, s->platform->device);
+    stage->pool = rh_service_settled(&service->deployment.pools[p], s->server, s->platform->device);
     if (!check_draft(&stage->pool, error) || !check_window(&stage->pool, s->server, error))
         return false;
     stage->iterations = rh_iterations_new(s, &stage->pool, error);
@@ -84,9 +85,10 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
         return false;
     if (!rh_service_tiers(s, &stage->pool, stage->iterations, &stage->budget, error))
         return false;
-    if (stage->budget.blocks > 0)
-        return true;
-    return fail_room(s, stage, error);
+    if (stage->budget.blocks == 0)
+        return fail_room(s, stage, error);
+    return rh_service_holds_longest(s->server, &stage->pool, &stage->budget) ||
+           fail_longest(s, stage, error);
 }
 
 RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GError **error)

@@ -34,6 +34,11 @@ typedef struct {
     int64_t turn;
 } RhServicePool;
 
+/* A pool with all limits set, as sums over the groups that a server has. */
+RhPool rh_service_settled(const RhPool *pool, const RhServer *server, const RhDevice *device);
+/* Does the cache hold one request of the pool's max_model_len, where the server requires that? */
+bool rh_service_holds_longest(const RhServer *server, const RhPool *pool, const RhKvBudget *budget);
+
 struct RhService {
     RhServing serving;
     RhDeployment deployment;

@@ -1,0 +1,26 @@
+#pragma once
+/* The size of a service's KV cache, in tokens and in requests of the longest kind. */
+#include "base/json.h"
+#include "strategies/serve/service/service.h"
+
+typedef struct {
+    int64_t tokens;   /* of a server's group of attention */
+    int32_t groups;   /* of a server */
+    int32_t replicas; /* servers */
+    double bytes;     /* of a GPU */
+    int64_t longest;  /* tokens of a request at most: max_model_len, or the model's; 0: not known */
+    bool said;        /* longest is the deployment's */
+} RhServedCache;
+
+typedef struct {
+    int32_t count; /* pools; 0: the model keeps no keys and values */
+    const char
+        *server; /* that does not start where a longest request does not fit; NULL: it does */
+    RhServedCache pools[RH_POOLS_MAX];
+} RhServedCaches;
+
+RhServedCaches rh_served_caches(const RhServing *serving, const RhDeployment *deployment,
+                                const RhService *service);
+/* Appends "cache: 332,944 tokens (21.4 GiB a GPU), 2.5 requests of 131,072". */
+void rh_report_caches(GString *out, const RhServedCaches *caches);
+void rh_put_caches(RhJsonWriter *w, const RhServedCaches *caches);
