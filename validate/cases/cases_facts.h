@@ -17,38 +17,39 @@
 #include "validate/cases/cases_table.h"
 
 /* ROW(enum's word, key) */
-#define RH_CASE_ASPECTS(ROW)                                                                       \
-    ROW(SKIP, "skip")         /* why the run cannot be expressed */                                \
-    ROW(STANDING, "standing") /* "from memory", "computed" */                                      \
-    ROW(FITTED, "fitted")     /* constant that was fitted to such rows */                          \
-    ROW(TABLE, "table")       /* its table, for all versions */                                    \
-    ROW(STEPS, "steps")       /* the same rows' source in calibrate/data/published-steps.csv */    \
-    ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                           \
-    ROW(SET, "set")           /* "nic.efficiency=0.5": a fact of the row's own cluster */          \
-    ROW(MODEL, "model")       /* catalogue name; sizes of the row go over it */                    \
-    ROW(SIZE, "size")         /* "layers=4": of the model, where no column holds it */             \
-    ROW(STACK, "stack")                                                                            \
-    ROW(RECIPE, "recipe")                                                                          \
-    ROW(LAYOUT, "layout") /* knobs that no column holds: "etp1 vpp8"; of a service: its degrees */ \
-    ROW(OVERLAP, "tensor_overlap") /* "on": tensor collectives beside their GEMMs */               \
-    ROW(RECOMPUTE, "recompute")                                                                    \
-    ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                  \
-    ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */         \
-    ROW(WEIGHTS, "weights")     /* layers' in the recipe's format alone: "narrow"; or "wide" */    \
-    ROW(MOMENTS, "moments")     /* the optimizer's two: a name of RhAdamMoments; else fp32 */      \
-    ROW(ZERO, "zero")                                                                              \
-    ROW(ROUNDS,                                                                                    \
+#define RH_CASE_ASPECTS(ROW)                                                                          \
+    ROW(SKIP, "skip")         /* why the run cannot be expressed */                                   \
+    ROW(STANDING, "standing") /* "from memory", "computed" */                                         \
+    ROW(FITTED, "fitted")     /* constant that was fitted to such rows */                             \
+    ROW(TABLE, "table")       /* its table, for all versions */                                       \
+    ROW(STEPS, "steps")       /* the same rows' source in calibrate/data/published-steps.csv */       \
+    ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                              \
+    ROW(SET, "set")           /* "nic.efficiency=0.5": a fact of the row's own cluster */             \
+    ROW(MODEL, "model")       /* catalogue name; sizes of the row go over it */                       \
+    ROW(SIZE, "size")         /* "layers=4": of the model, where no column holds it */                \
+    ROW(STACK, "stack")                                                                               \
+    ROW(RECIPE, "recipe")                                                                             \
+    ROW(LAYOUT, "layout") /* knobs that no column holds: "etp1 vpp8"; of a service: its degrees */    \
+    ROW(OVERLAP, "tensor_overlap") /* "on": tensor collectives beside their GEMMs */                  \
+    ROW(RECOMPUTE, "recompute")                                                                       \
+    ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                     \
+    ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */            \
+    ROW(WEIGHTS, "weights")     /* layers' in the recipe's format alone: "narrow"; or "wide" */       \
+    ROW(MOMENTS, "moments")     /* the optimizer's two: a name of RhAdamMoments; else fp32 */         \
+    ROW(ZERO, "zero")                                                                                 \
+    ROW(ROUNDS,                                                                                       \
         "rounds") /* "8": a step ran as so many, each of its share of the batch and with   \
-                             no exchange among replicas */       \
-    ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \
-    ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                   \
-    ROW(PEAK, "peak")     /* what a peak counts: "allocated", "reserved=1.05", so much of that */  \
-    ROW(SERVER, "server") /* a name of strategies/serve/servers */                                 \
-    ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                \
-    ROW(DEPLOYMENT, "deployment")   /* keys that no column holds: "batch=clients,kv=fp8" */        \
-    ROW(SPECULATION, "speculation") /* "none"; "unknown": tokens may be guessed, it is not said */ \
-    ROW(A2A_BACKEND, "a2a_backend") /* a name of strategies/a2a_backends */                        \
-    ROW(GROUPS, "groups") /* a token's experts are in so many of so many groups: "4/8" */          \
+                             no exchange among replicas */          \
+    ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */              \
+    ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                      \
+    ROW(PEAK, "peak")     /* what a peak counts: "allocated", "reserved=1.05", so much of that */     \
+    ROW(SERVER, "server") /* a name of strategies/serve/servers */                                    \
+    ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                   \
+    ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=clients,kv=fp8" */             \
+    ROW(SPECULATION,                                                                                  \
+        "speculation") /* "none"; "draft=3,accept=67": are guessed; "unknown draft=3,...": perhaps */ \
+    ROW(A2A_BACKEND, "a2a_backend") /* a name of strategies/a2a_backends */                           \
+    ROW(GROUPS, "groups") /* a token's experts are in so many of so many groups: "4/8" */             \
     ROW(CLIENT, "client") /* "waves=10,spread=0.8": see validate/serving/served_translate.h */
 
 typedef enum {

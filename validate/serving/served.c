@@ -143,6 +143,72 @@ static GArray *runs_of(const RhCaseTable *table, const RhCasesOptions *options,
     return runs;
 }
 
+/* --- how many rows can be said --- */
+
+#define REASONS_MOST 6
+#define REASON_MOST  70 /* bytes of a reason */
+
+typedef struct {
+    const char *why; /* interned, without its numbers */
+    int32_t count;
+} Reason;
+
+static gint more_first(gconstpointer a, gconstpointer b)
+{
+    const Reason *x = a, *y = b;
+    return x->count > y->count ? -1 : x->count < y->count ? 1 : strcmp(x->why, y->why);
+}
+
+/* Counts a reason; those that differ by numbers alone are one. */
+static void count_reason(GArray *reasons, const char *why)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (const char *at = why; *at && text->len < REASON_MOST; at++)
+        if (!g_ascii_isdigit(*at))
+            g_string_append_c(text, *at);
+        else if (text->len == 0 || text->str[text->len - 1] != '#')
+            g_string_append_c(text, '#');
+    while (text->len > 0 && (text->str[text->len - 1] & 0x80)) /* no part of a letter */
+        g_string_truncate(text, text->len - 1);
+    const char *plain = rh_intern(text->str);
+    for (guint i = 0; i < reasons->len; i++)
+        if (g_array_index(reasons, Reason, i).why == plain) {
+            g_array_index(reasons, Reason, i).count++;
+            return;
+        }
+    Reason reason = {plain, 1};
+    g_array_append_val(reasons, reason);
+}
+
+/* Notes how many rows are predicted, of those that do not repeat another's figures, and why others
+ * are not. */
+static void note_said(RhEvaluation *evaluation, const GArray *runs, GHashTable *originals)
+{
+    int32_t said = 0, distinct = 0;
+    g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
+    for (guint i = 0; i < runs->len; i++) {
+        const RhServedRun *run = &g_array_index(runs, RhServedRun, i);
+        g_autofree char *repeats = rh_served_repeats(originals, run->row);
+        if (repeats)
+            continue;
+        distinct++;
+        said += run->why == NULL;
+        if (run->why)
+            count_reason(reasons, run->why);
+    }
+    if (said == distinct)
+        return;
+    g_array_sort(reasons, more_first);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_append_printf(text, "said: %d of %d distinct rows (%.0f %%); not said: ", said,
+                           distinct, 100.0 * said / distinct);
+    for (guint i = 0; i < MIN(reasons->len, REASONS_MOST); i++)
+        g_string_append_printf(text, "%s%d %s", i ? "; " : "",
+                               g_array_index(reasons, Reason, i).count,
+                               g_array_index(reasons, Reason, i).why);
+    g_ptr_array_add(evaluation->notes, g_string_free(g_steal_pointer(&text), FALSE));
+}
+
 RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options,
                               GError **error)
 {
@@ -159,6 +225,7 @@ RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *op
     rh_served_runs_predict(runs, options, deadline);
     for (guint i = 0; i < runs->len; i++)
         add_rows(evaluation, &g_array_index(runs, RhServedRun, i));
+    note_said(evaluation, runs, originals);
     if (cross) {
         rh_record_hold_out_groups(evaluation);
         rh_served_cross_note(cross, evaluation);

@@ -69,9 +69,10 @@ static double rate_in_limits(const RhServedCase *c, RhService *service, RhReques
     return low;
 }
 
-static bool predict(const RhServedCase *c, RhServedPrediction *p, GError **error)
+static bool predict_with(const RhServedCase *c, const RhDeployment *deployment,
+                         RhServedPrediction *p, GError **error)
 {
-    g_autoptr(RhService) service = rh_service_new(&c->serving, &c->deployment, error);
+    g_autoptr(RhService) service = rh_service_new(&c->serving, deployment, error);
     if (!service)
         return false;
     g_autoptr(RhRequests) requests = rh_served_requests(c);
@@ -85,11 +86,34 @@ static bool predict(const RhServedCase *c, RhServedPrediction *p, GError **error
     if (c->ttft_limit_s > 0)
         p->rate_in_limits_per_s = rate_in_limits(c, service, requests);
     p->untabled_frac =
-        rh_served_untabled_frac(rh_service_iterations(service, c->deployment.pools_count - 1));
+        rh_served_untabled_frac(rh_service_iterations(service, deployment->pools_count - 1));
     p->starved = rh_preempted_count(result) > 0;
     p->capacity_bytes = room.capacity_bytes;
     p->peak_bytes = room.weight_bytes + room.activation_bytes + room.reserve_bytes +
                     room.state_bytes + result->kv_peak_frac * room.cache_bytes;
+    return true;
+}
+
+/* Returns the value from which two are as many times away. */
+static double between(double a, double b)
+{
+    return sqrt(a * b);
+}
+
+/* Predicts a run. Where it is unknown whether tokens are guessed, its figures are between those of
+ * both. */
+static bool predict(const RhServedCase *c, RhServedPrediction *p, GError **error)
+{
+    RhServedPrediction other = {0};
+    if (!predict_with(c, &c->deployment, p, error))
+        return false;
+    if (!c->both)
+        return true;
+    if (!predict_with(c, &c->guessing, &other, error))
+        return false;
+    p->ttft_s = between(p->ttft_s, other.ttft_s);
+    p->tpot_s = between(p->tpot_s, other.tpot_s);
+    p->tokens_per_s = between(p->tokens_per_s, other.tokens_per_s);
     return true;
 }
 

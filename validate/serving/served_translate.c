@@ -264,18 +264,32 @@ static char *pools_of(Way *w)
     return said ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
 }
 
-static bool say_deployment(Way *w)
+#define UNKNOWN "unknown"
+
+/* Reads the pools' text with keys for the pool that makes tokens, the last. */
+static bool parse_deployment(Way *w, const char *pools, const char *more, RhDeployment *out)
 {
     GError *local = NULL;
+    g_autofree char *text =
+        g_strdup_printf("server=%s,%s%s%s", rh_case_says(&w->way, RH_CASE_SAYS_SERVER), pools,
+                        *more ? "," : "", more);
+    *out = rh_deployment_default();
+    return rh_deployment_parse(text, out, &local) ||
+           rh_case_give_up_with(&w->way, "deployment: ", local);
+}
+
+static bool say_deployment(Way *w)
+{
     const char *whole = rh_case_says(&w->way, RH_CASE_SAYS_POOLS);
     g_autofree char *pools = whole ? g_strdup(whole) : pools_of(w);
     if (!pools)
         return false;
-    g_autofree char *text =
-        g_strdup_printf("server=%s,%s", rh_case_says(&w->way, RH_CASE_SAYS_SERVER), pools);
-    w->out->deployment = rh_deployment_default();
-    if (!rh_deployment_parse(text, &w->out->deployment, &local))
-        return rh_case_give_up_with(&w->way, "deployment: ", local);
+    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_SPECULATION);
+    const char *draft = said ? strstr(said, "draft=") : NULL;
+    w->out->both = draft && g_str_has_prefix(said, UNKNOWN);
+    if (!parse_deployment(w, pools, draft && !w->out->both ? draft : "", &w->out->deployment) ||
+        (w->out->both && !parse_deployment(w, pools, draft, &w->out->guessing)))
+        return false;
     g_autofree char *canonical = rh_deployment_format(&w->out->deployment);
     w->out->strategy = rh_intern(canonical);
     return true;
@@ -445,8 +459,8 @@ static void say_known(Way *w)
                        *rh_case_cell(&w->way, RH_CASE_DEPLOYMENT);
     out->version_known =
         !g_ptr_array_find_with_equal_func(said->stands_in, VERSION_STANDS_IN, g_str_equal, NULL);
-    out->speculation_known = out->deployment.pools[out->deployment.pools_count - 1].draft > 0 ||
-                             g_strcmp0(said->says[RH_CASE_SAYS_SPECULATION], "unknown") != 0;
+    out->speculation_known = !said->says[RH_CASE_SAYS_SPECULATION] ||
+                             strcmp(said->says[RH_CASE_SAYS_SPECULATION], "none") == 0;
 }
 
 static char *translate(RhServedTranslator *t, const RhCaseRow *row, bool asked, RhServedCase *out)

@@ -18,6 +18,8 @@
 typedef struct {
     RhServing serving;
     RhDeployment deployment;
+    RhDeployment guessing; /* the same where tokens are guessed, if that is unknown; else unused */
+    bool both;             /* it is: the answer is between those of both */
     RhRequestsPlan plan;
     RhPromptLengths lengths; /* of a data set, over the plan's; count 0: none */
     RhClient client;

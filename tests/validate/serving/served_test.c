@@ -160,10 +160,6 @@ static void reasons_are_told(void)
             ",1024," at_once ",,,101.1,10.1," note ",x\n"
     check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "DISAGG trtllm; P=1w"),
                   "how many workers");
-    check_skipped(SILICON
-                  ",deepseek-ai/DeepSeek-R1,h200_sxm,16,,,,,fp8,1024,1024,144,,,1037,20.2,DISAGG "
-                  "trtllm 0.8.1.post1; P=w tp8 pp1 adp1 moetp1 ep8 bs; D=w tp8 pp1 adp1,x\n",
-                  "whether tokens are predicted several at a time");
     check_skipped(ROW("h900", "4", "1024", "8", "fp8", "agg; vllm"), "gpu h900");
     check_skipped(ROW("h200_sxm", "", "1024", "8", "fp8", "agg; vllm"), "tp is not given");
     check_skipped(SILICON ",meta-llama/Llama-3.1-70B,h200_sxm,8,2,2,1,1,fp8,1024,1024,8,,,101.1,"
@@ -318,7 +314,36 @@ static void children_change_nothing(void)
     CU_ASSERT_TRUE(rh_evaluation_late(at(late, 79)));
 }
 
+/* DeepSeek-V3 can predict several tokens at a time: where no source says whether it does, a row asks for
+ * both answers. */
+static void unknown_speculation_asks_twice(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = g_strconcat(
+        HEADER,
+        "a blog,deepseek-ai/DeepSeek-V3,h200_sxm,8,8,1,1,1,fp8,1024,1024,16,,,,12.6,agg; sglang "
+        "0.5.9,x\n" SILICON ",deepseek-ai/DeepSeek-V3,h200_sxm,8,8,1,1,1,fp8,1024,1024,16,,,267.6,"
+        "12.6,agg; sglang 0.5.9; moe_tp=8,x\n",
+        NULL);
+    g_autoptr(RhCaseTable) table = rh_case_table_parse("t.csv", text, &error);
+    g_autoptr(RhServedTranslator) t = rh_served_translator_new(&error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    for (guint i = 0; i < table->rows->len; i++) {
+        RhServedCase c;
+        g_autofree char *why =
+            rh_served_translate(t, &g_array_index(table->rows, RhCaseRow, i), &c);
+        CU_ASSERT_PTR_NULL(why);
+        CU_ASSERT_EQUAL(c.both, i == 0);
+        CU_ASSERT_EQUAL(c.speculation_known, i == 1);
+        CU_ASSERT_EQUAL(c.deployment.pools[0].draft, 0);
+        CU_ASSERT_TRUE(!c.both || c.guessing.pools[0].draft == 3);
+        rh_served_case_clear(&c);
+    }
+}
+
 static const RhTest tests[] = {
+    {"unknown speculation asks twice", unknown_speculation_asks_twice},
     {"children change nothing", children_change_nothing},
     {"figures are cases", figures_are_cases},
     {"budgets follow prompts", budgets_follow_prompts},
