@@ -61,10 +61,15 @@ double rh_routing_parts(const RhRouting *r, int32_t parts)
 {
     g_return_val_if_fail(r->experts > 0 && r->groups > 0 && parts > 0, 0);
     int32_t each = r->experts / parts;
-    double met = 0;
+    double met = 0, missed = 0;
+    Cover last = {-1, {0, 0}};
     for (int32_t part = 0; part < parts; part++) {
         Cover cover = cover_of(part * each, (part + 1) * each, r->experts / r->groups);
-        met += 1 - part_missed(r, &cover);
+        if (cover.whole != last.whole || cover.edge[0] != last.edge[0] ||
+            cover.edge[1] != last.edge[1])
+            missed = part_missed(r, &cover);
+        last = cover;
+        met += 1 - missed;
     }
     return met;
 }
