@@ -18,49 +18,64 @@ double rh_sequence_kernel_s(const RhProblem *c, const RhKernel *kernel)
 
 /* --- parts, between exchanges --- */
 
-static void add_part(GArray *parts, const RhKernelSequence *whole, const RhExchange *at,
-                     int32_t end, const RhProblem *c)
+static double kernels_s(const RhProblem *c, const RhKernel *kernels, int32_t count)
 {
-    RhKernelSequence part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
-                             .exchange = *at};
-    for (int32_t i = at->kernel; i < end; i++) {
-        const RhKernel *kernel = &g_array_index(whole->kernels, RhKernel, i);
-        g_array_append_vals(part.kernels, kernel, 1);
-        part.seconds += rh_sequence_kernel_s(c, kernel);
-    }
-    g_array_append_val(parts, part);
+    double seconds = 0;
+    for (int32_t i = 0; i < count; i++)
+        seconds += rh_sequence_kernel_s(c, &kernels[i]);
+    return seconds;
+}
+
+/* Adds the kernels of the sequence from one exchange to `end` as a part, unless there is nothing of
+ * it. */
+static void add_part(RhKernelSequence *whole, const RhExchange *at, int32_t end, const RhProblem *c)
+{
+    int32_t count = end - at->kernel;
+    if (at->kind == RH_EXCHANGE_NONE && count <= 0)
+        return;
+    const RhKernel *first = count > 0 ? whole->kernels + at->kernel : NULL;
+    whole->parts[whole->parts_count++] = (RhKernelSequence){.kernels = first,
+                                                            .kernels_count = count,
+                                                            .seconds = kernels_s(c, first, count),
+                                                            .exchange = *at};
 }
 
 static void part_at(RhKernelSequence *sequence, const GArray *exchanges, const RhProblem *c)
 {
-    g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhKernelSequence));
     RhExchange at = {0};
+    sequence->parts = g_new(RhKernelSequence, exchanges->len + 1);
     for (guint i = 0; i < exchanges->len; i++) {
         const RhExchange *next = &g_array_index(exchanges, RhExchange, i);
-        if (at.kind != RH_EXCHANGE_NONE || next->kernel > at.kernel)
-            add_part(parts, sequence, &at, next->kernel, c);
+        add_part(sequence, &at, next->kernel, c);
         at = *next;
     }
-    if (at.kind != RH_EXCHANGE_NONE || (int32_t)sequence->kernels->len > at.kernel)
-        add_part(parts, sequence, &at, (int32_t)sequence->kernels->len, c);
-    sequence->parts_count = (int32_t)parts->len;
-    sequence->parts = g_memdup2(parts->data, sizeof(RhKernelSequence) * parts->len);
+    add_part(sequence, &at, sequence->kernels_count, c);
 }
 
-static RhKernelSequence piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
+/* --- the sequences of a block --- */
+
+/* Lists that are filled anew for each sequence. */
+typedef struct {
+    GArray *kernels, *exchanges; /* RhKernel, RhExchange */
+} Lists;
+
+static RhKernelSequence sequence_new(const BlockOf *of, Lists lists, RhPart part, RhPass pass,
+                                     RhPass also)
 {
     const RhProblem *c = of->model_cost->c;
-    RhKernelSequence sequence = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
-    g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     RhPass passes[] = {also, pass};
+    g_array_set_size(lists.kernels, 0);
+    g_array_set_size(lists.exchanges, 0);
     for (size_t i = 0; i < G_N_ELEMENTS(passes); i++)
         if (passes[i] != RH_PASS_NONE)
-            rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard,
-                          sequence.kernels, exchanges);
-    for (guint i = 0; i < sequence.kernels->len; i++)
-        sequence.seconds += rh_sequence_kernel_s(c, &g_array_index(sequence.kernels, RhKernel, i));
-    if (exchanges->len > 0)
-        part_at(&sequence, exchanges, c);
+            rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard, lists.kernels,
+                          lists.exchanges);
+    RhKernelSequence sequence = {
+        .kernels = g_memdup2(lists.kernels->data, sizeof(RhKernel) * lists.kernels->len),
+        .kernels_count = (int32_t)lists.kernels->len};
+    sequence.seconds = kernels_s(c, sequence.kernels, sequence.kernels_count);
+    if (lists.exchanges->len > 0)
+        part_at(&sequence, lists.exchanges, c);
     return sequence;
 }
 
@@ -88,7 +103,7 @@ static RhBlockCost block_sized(const BlockOf *of)
 
 /* Adds the kernels of a block. Parameters have no gradient on the sequence part but the norm's own:
  * its kernels come with the data pass. */
-static void add_kernels(const BlockOf *of, RhBlockCost *b)
+static void add_kernels(const BlockOf *of, Lists lists, RhBlockCost *b)
 {
     bool layer = of->kind != NULL;
     RhRecompute modules = of->shard->recompute;
@@ -99,14 +114,14 @@ static void add_kernels(const BlockOf *of, RhBlockCost *b)
     bool full = layer && modules == RH_RECOMPUTE_FULL;
     RhPass outer = full ? RH_PASS_RECOMPUTE_FULL : from_input ? replay : RH_PASS_NONE;
     RhPass inner = from_input ? RH_PASS_NONE : replay;
-    b->sequence_forward = piece_new(of, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE);
-    b->tensor_forward = piece_new(of, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE);
-    b->sequence_again = piece_new(of, RH_PART_SEQUENCE, replay, RH_PASS_NONE);
-    b->tensor_again = piece_new(of, RH_PART_TENSOR, outer, RH_PASS_NONE);
-    b->data = piece_new(of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA, inner);
-    b->weight = piece_new(of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE);
+    b->sequence_forward = sequence_new(of, lists, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE);
+    b->tensor_forward = sequence_new(of, lists, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE);
+    b->sequence_again = sequence_new(of, lists, RH_PART_SEQUENCE, replay, RH_PASS_NONE);
+    b->tensor_again = sequence_new(of, lists, RH_PART_TENSOR, outer, RH_PASS_NONE);
+    b->data = sequence_new(of, lists, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA, inner);
+    b->weight = sequence_new(of, lists, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE);
     b->sequence_backward =
-        piece_new(of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
+        sequence_new(of, lists, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
 }
 
 /* Bytes that a rank sends: a sequence-parallel rank its own tokens; otherwise each rank its share
@@ -264,7 +279,7 @@ RhModelCost *rh_model_cost_sized_new(const RhProblem *c, const RhLayout *layout)
     return p;
 }
 
-void rh_model_cost_add_kernels(RhModelCost *p)
+static void add_all_kernels(RhModelCost *p, Lists lists)
 {
     RhShard kept = kept_shard(p);
     for (int k = 0; k < p->layers_end; k++) {
@@ -272,13 +287,21 @@ void rh_model_cost_add_kernels(RhModelCost *p)
         const RhShard *shard = layer_shard(p, &kept, k);
         if (!kind)
             continue;
-        add_kernels(&(BlockOf){p, shard, kind, RH_BLOCK_MIXER}, &p->mixer[k]);
-        add_kernels(&(BlockOf){p, shard, kind, RH_BLOCK_FFN}, &p->ffn[k]);
+        add_kernels(&(BlockOf){p, shard, kind, RH_BLOCK_MIXER}, lists, &p->mixer[k]);
+        add_kernels(&(BlockOf){p, shard, kind, RH_BLOCK_FFN}, lists, &p->ffn[k]);
     }
-    add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_EMBEDDING}, &p->embedding);
-    add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD}, &p->head);
+    add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_EMBEDDING}, lists, &p->embedding);
+    add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD}, lists, &p->head);
+}
+
+void rh_model_cost_add_kernels(RhModelCost *p)
+{
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    Lists lists = {kernels, exchanges};
+    add_all_kernels(p, lists);
     if (p->half)
-        rh_model_cost_add_kernels(p->half);
+        add_all_kernels(p->half, lists);
 }
 
 RhModelCost *rh_model_cost_new(const RhProblem *c, const RhLayout *layout)
@@ -294,11 +317,8 @@ static void block_clear(RhBlockCost *b)
                                &b->tensor_again,     &b->data,           &b->weight,
                                &b->sequence_backward};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
-        for (int32_t k = 0; k < all[i]->parts_count; k++)
-            g_array_unref(all[i]->parts[k].kernels);
         g_free(all[i]->parts);
-        if (all[i]->kernels)
-            g_array_unref(all[i]->kernels);
+        g_free((void *)all[i]->kernels);
     }
 }
 

@@ -26,8 +26,9 @@ double rh_gradient_bytes(const RhProblem *c);
 double rh_optimizer_state_bytes(const RhProblem *c);
 
 typedef struct RhKernelSequence {
-    GArray *kernels; /* RhKernel; NULL: not added yet */
-    double seconds;  /* on the problem's device, gaps included */
+    const RhKernel *kernels; /* the model cost's; NULL: none, or not added yet */
+    int32_t kernels_count;
+    double seconds; /* on the problem's device, gaps included */
     /* Parts of the sequence between exchanges of ranks; NULL: no exchange inside. */
     struct RhKernelSequence *parts;
     int32_t parts_count;

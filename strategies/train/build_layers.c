@@ -53,7 +53,7 @@ static void add_bundle(RhBuild *b, const RhLayerOp *task)
 {
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
-        g_array_append_vals(kernels, task->parts[i]->kernels->data, task->parts[i]->kernels->len);
+        g_array_append_vals(kernels, task->parts[i]->kernels, (guint)task->parts[i]->kernels_count);
     rh_program_add_bundle(b->program, RH_ELEMENTS(kernels, RhKernel), (int32_t)kernels->len);
 }
 

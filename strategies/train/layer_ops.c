@@ -78,7 +78,7 @@ static void block_again(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b
     w->again_calls = 0;
     w->summed = false;
     rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_again));
-    if (b->tensor_again.kernels->len > 0) {
+    if (b->tensor_again.kernels_count > 0) {
         hook(w, RH_HOOK_FORWARD_IN);
         add_tensor_kernels(w, label, &b->tensor_again);
     }

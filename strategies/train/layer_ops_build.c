@@ -36,7 +36,7 @@ static int32_t add_task(RhLayerOpsBuilder *w, const RhLayerOp *task)
 static bool has_kernels(const RhKernelSequence *const *parts)
 {
     for (int i = 0; i < RH_PARTS_MAX && parts[i]; i++)
-        if (parts[i]->kernels->len > 0)
+        if (parts[i]->kernels_count > 0)
             return true;
     return false;
 }

@@ -165,8 +165,8 @@ static void add_sequence(const RhStageProgram *s, RhKernelSums *sums,
                          const RhKernelSequence *sequence, RhPhase phase, double times)
 {
     sums->seconds[phase] += times * sequence->seconds;
-    for (guint i = 0; i < sequence->kernels->len; i++) {
-        const RhKernel *kernel = &g_array_index(sequence->kernels, RhKernel, i);
+    for (int32_t i = 0; i < sequence->kernels_count; i++) {
+        const RhKernel *kernel = &sequence->kernels[i];
         sums->flops += times * kernel->flops;
         add_bound(sums, s->model_cost->c->platform, kernel, times);
     }

@@ -68,7 +68,7 @@ static void rows_in(RhLayerOpsBuilder *w, const char *label, const RhKernelSeque
 {
     bool last = part->exchange.step == w->layout->tp - 1;
     bool weights_next = w->pass == RH_SLOT_BACKWARD && w->phase != RH_PHASE_RECOMPUTE &&
-                        w->at->weight.kernels->len > 0;
+                        w->at->weight.kernels_count > 0;
     RhRingStep ring = {RH_LANE_TP, RH_GROUP_TENSOR,
                        last ? 0 : w->at->gathered_bytes / w->layout->tp,
                        w->model_cost->shard.pulls_rows ? "copy rows" : "pass rows on"};
@@ -142,8 +142,8 @@ static void forward_out(RhLayerOpsBuilder *w)
  * gradient on. */
 static void backward_in(RhLayerOpsBuilder *w)
 {
-    bool weights = w->at->weight.kernels->len > 0;
-    if (!weights && w->at->data.kernels->len == 0) /* a frozen table */
+    bool weights = w->at->weight.kernels_count > 0;
+    if (!weights && w->at->data.kernels_count == 0) /* a frozen table */
         return;
     if (in_steps(&w->at->data, RH_EXCHANGE_ROWS_IN))
         return;
