@@ -46,6 +46,9 @@ static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions
     g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
     append_what(text, plan, options);
     g_string_append_printf(text, " %s %%", gap);
+    if (plan->paired_layers)
+        g_string_append(text, " (where the forward is overlapped with the backward, layouts that "
+                              "recompute whole layers do so in the fewest that fit, or in all)");
     if (verbose)
         append_steady(text, plan);
     if (sensitive > 0) {

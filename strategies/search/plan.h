@@ -126,6 +126,8 @@ typedef struct {
     int64_t
         unperformed_count; /* best entries that it had not the memory for with every byte a flow */
     bool proved;
+    bool paired_layers; /* in some layouts, two micro-batches run as a pair and whole layers are
+                           recomputed: the fewest that fit, or all; other numbers are not listed */
     bool unsafe; /* nothing fits as surely as was asked: the entries are of all that fits at all */
     bool timed_out;    /* also where the listing was cut short: cuts_count is then too low */
     double apart_frac; /* of the best plan, by how much its step with every byte as a flow differs

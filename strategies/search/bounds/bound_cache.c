@@ -481,8 +481,9 @@ RhBoundCache *rh_bound_new(const RhProblem *c)
     s->sites = rh_algorithm_sites_new(s->asked);
     s->alone = rh_uncontended_times_new(s->c->platform);
     s->folded = rh_fold_cache_new();
-    s->pair_orders = g_hash_table_new_full(
-        g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, (GDestroyNotify)g_array_unref);
+    s->pair_orders =
+        g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref,
+                              (GDestroyNotify)rh_pair_orders_free);
     s->messages =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
     return s;

@@ -105,7 +105,7 @@ struct RhBoundCache {
     RhOpenFold open;           /* most recent unfinished fold; all NULL: none */
     RhBackgroundFold *ahead;   /* fold that a thread computes during the search; NULL: none */
     GHashTable *messages;    /* GBytes that describe who communicates how -> RhLinkCost[]; owned */
-    GHashTable *pair_orders; /* GBytes: tasks of pairs -> GArray of RhRecompute; owned */
+    GHashTable *pair_orders; /* GBytes: tasks of pairs -> RhPairOrders, owned */
 };
 
 /* Returns the largest fraction of any device's SMs that kernels keep while `lanes` lanes hold
@@ -300,6 +300,11 @@ bool rh_pair_keeps_order(const RhLayerPassPair *small, const RhLayerPassPair *la
  * the order of one of them; empty: unknown. Owned by the bound cache. `plain`: without
  * recomputation. */
 const GArray *rh_bound_pair_orders(RhBoundCache *cache, RhShardCost *plain, uint32_t modules);
+/* Do the pairs of a set of modules keep the order of those of a smaller set? Then the larger takes
+ * at least as long. `modules`: all that may be recomputed. */
+bool rh_bound_pair_keeps_order(RhBoundCache *cache, RhShardCost *plain, uint32_t modules,
+                               RhRecompute small, RhRecompute large);
+void rh_pair_orders_free(RhPairOrders *orders);
 void rh_pair_times_add(RhBoundCache *cache, const RhGroupNetwork *net, const RhPlacement *at,
                        RhLayerTimes *times, const RhLayerOps *items);
 /* --- collective_times.c: seconds of collectives on an idle network --- */

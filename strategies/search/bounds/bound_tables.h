@@ -70,6 +70,9 @@ typedef struct {
         .tail_s = (double)-INFINITY,                                                               \
     }
 
+/* In which order pairs run, by set of recomputed modules (pair_order.c). */
+typedef struct RhPairOrders RhPairOrders;
+
 /* Block costs, layer operations and times of all layouts that shard the layers in the same way. */
 typedef struct {
     int32_t id;
@@ -84,8 +87,8 @@ typedef struct {
     GHashTable *sent;        /* placement -> RhLayerEgress of all layers and passes, owned */
     GHashTable *shares;      /* RhCommStepSet -> RhP2pInterference[], owned */
     GHashTable *sums;        /* RhCommStepSet -> RhGradientInterference, owned */
-    GArray *pair_orders;     /* rh_bound_pair_orders of these modules; NULL: not computed yet */
-    uint32_t pair_orders_modules;
+    RhPairOrders
+        *pair_orders; /* of the modules last asked for, the bound cache's; NULL: not asked */
     /* Memory, which every shard has. */
     RhStates layer_states;   /* rh_bound_layer_states */
     GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not computed yet */

@@ -299,18 +299,64 @@ static GBytes *key_new(const RhLayout *plain, const RhLayerOps *items, uint32_t 
     return g_byte_array_free_to_bytes(key);
 }
 
-const GArray *rh_bound_pair_orders(RhBoundCache *cache, RhShardCost *plain, uint32_t modules)
+/* --- found once for each list of tasks --- */
+
+struct RhPairOrders {
+    uint32_t modules;
+    GArray *sets;     /* RhRecompute, of these modules */
+    GHashTable *kept; /* two sets, the smaller in the high half -> whether its order is kept */
+};
+
+void rh_pair_orders_free(RhPairOrders *orders)
 {
-    if (plain->pair_orders && plain->pair_orders_modules == modules)
+    g_array_unref(orders->sets);
+    g_hash_table_destroy(orders->kept);
+    g_free(orders);
+}
+
+static RhPairOrders *orders_of(RhBoundCache *cache, RhShardCost *plain, uint32_t modules)
+{
+    if (plain->pair_orders && plain->pair_orders->modules == modules)
         return plain->pair_orders;
     GBytes *key = key_new(&plain->layout, rh_bound_layer_ops(plain), modules);
-    GArray *found = g_hash_table_lookup(cache->pair_orders, key);
+    RhPairOrders *found = g_hash_table_lookup(cache->pair_orders, key);
     if (found) {
         g_bytes_unref(key);
     } else {
-        found = sets_new(cache, &plain->layout, modules);
+        found = g_new(RhPairOrders, 1);
+        *found = (RhPairOrders){modules, sets_new(cache, &plain->layout, modules),
+                                g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL)};
         g_hash_table_insert(cache->pair_orders, key, found);
     }
-    plain->pair_orders_modules = modules;
     return plain->pair_orders = found;
+}
+
+const GArray *rh_bound_pair_orders(RhBoundCache *cache, RhShardCost *plain, uint32_t modules)
+{
+    return orders_of(cache, plain, modules)->sets;
+}
+
+static bool keeps_order_of(RhBoundCache *cache, const RhLayout *plain, RhRecompute small,
+                           RhRecompute large)
+{
+    g_autoptr(GArray) one = g_array_new(FALSE, FALSE, sizeof(Set));
+    g_array_set_clear_func(one, set_clear);
+    Set set = set_of(cache, plain, (uint32_t)small), more = set_of(cache, plain, (uint32_t)large);
+    g_array_append_val(one, set);
+    bool kept = keeps_orders(one, &more);
+    set_clear(&more);
+    return kept;
+}
+
+bool rh_bound_pair_keeps_order(RhBoundCache *cache, RhShardCost *plain, uint32_t modules,
+                               RhRecompute small, RhRecompute large)
+{
+    RhPairOrders *orders = orders_of(cache, plain, modules);
+    int64_t key = (int64_t)small << 32 | (int64_t)(uint32_t)large;
+    void *kept;
+    if (!g_hash_table_lookup_extended(orders->kept, &key, NULL, &kept)) {
+        kept = GINT_TO_POINTER(keeps_order_of(cache, &plain->layout, small, large));
+        g_hash_table_insert(orders->kept, g_memdup2(&key, sizeof key), kept);
+    }
+    return GPOINTER_TO_INT(kept) != 0;
 }

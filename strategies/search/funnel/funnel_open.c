@@ -2,10 +2,11 @@
  * degrees of sharing and the recomputation (space.h). So layouts of a cut that its bound rules out
  * are never listed.
  *
- * More recomputation never saves time. Where a layout fits, the same layout with more recomputation
- * is therefore left out: the smallest sets of modules that fit remain, and the fewest whole layers
- * that fit. Pairs may be exceptions, since what is recomputed may change their order
- * (bounds/pair_order.c): rarely, and by 1.7 % at most where that was measured. */
+ * More recomputation never saves time in one order of kernels. Where a layout fits, the same layout
+ * with more recomputation is therefore left out: the smallest sets of modules that fit remain, and
+ * the fewest whole layers that fit. In pairs what is recomputed may change the order
+ * (bounds/pair_order.c), so there a larger set is left out only if it keeps the order of one that
+ * fits. Of whole layers the fewest that fit and all of them are listed. */
 #include <math.h>
 #include <string.h>
 
@@ -72,14 +73,29 @@ typedef struct {
     bool layers_fit; /* some, but not all, recomputed layers fit */
 } Choosing;
 
-/* Is one of the sets a subset of this one, or equal to it? */
-static bool contains_any(const GArray *sets, RhRecompute recompute)
+/* Is the first set a subset of the second, or equal to it? */
+static bool is_part(RhRecompute some, RhRecompute more)
 {
-    for (guint i = 0; i < sets->len; i++) {
-        uint32_t set = (uint32_t)g_array_index(sets, RhRecompute, i);
-        if (set == RH_RECOMPUTE_NONE || recompute == RH_RECOMPUTE_FULL
-                ? set == RH_RECOMPUTE_NONE
-                : (set & ~(uint32_t)recompute) == 0)
+    return some == RH_RECOMPUTE_NONE ||
+           (more != RH_RECOMPUTE_FULL && ((uint32_t)some & ~(uint32_t)more) == 0);
+}
+
+/* Does the layout take at least as long with more recomputed than with some of it? */
+static bool is_slower(const Choosing *choosing, RhRecompute some, RhRecompute more)
+{
+    const Opening *o = choosing->o;
+    const RhLayout *plain = &choosing->layout;
+    return !rh_pipeline_of(plain)->pairs || some == more ||
+           rh_bound_pair_keeps_order(o->f->cache, rh_bound_shard(o->f->cache, plain),
+                                     o->question.modules, some, more);
+}
+
+/* Is one of the sets that fit a part of this one, and at least as quick? */
+static bool is_beaten(const Choosing *choosing, RhRecompute recompute)
+{
+    for (guint i = 0; i < choosing->fit->len; i++) {
+        RhRecompute set = g_array_index(choosing->fit, RhRecompute, i);
+        if (is_part(set, recompute) && is_slower(choosing, set, recompute))
             return true;
     }
     return false;
@@ -174,8 +190,11 @@ static void choose(Choosing *choosing, RhRecomputeChoice choice)
     l.recompute = choice.recompute;
     l.recomputed_layers_count = choice.layers_count;
     if (!every &&
-        (contains_any(choosing->fit, choice.recompute) || (whole && choosing->layers_fit)))
+        (is_beaten(choosing, choice.recompute) ||
+         (whole && choosing->layers_fit && is_slower(choosing, RH_RECOMPUTE_NONE, l.recompute))))
         return;
+    if (whole && !is_slower(choosing, RH_RECOMPUTE_NONE, l.recompute))
+        o->f->plan->paired_layers = true;
     if (choice.layers_count == RH_RECOMPUTED_FEWEST)
         choosing->layers_fit |= defer_layers(o, &l) && whole;
     else if (add_layout(o, &l) <= f->room.ranked_bytes)
@@ -201,6 +220,14 @@ static int32_t find_instead(const Opening *o, const RhLayout *shares, double mos
     return 0;
 }
 
+static bool has_none(const GArray *fit)
+{
+    for (guint i = 0; i < fit->len; i++)
+        if (g_array_index(fit, RhRecompute, i) == RH_RECOMPUTE_NONE)
+            return true;
+    return false;
+}
+
 /* Adds layouts whose recomputation is replaced: the first that fits if nothing else does, or all of
  * them in a search of everything. */
 static void add_instead(const Opening *o, const RhLayout *shares, const GArray *fit)
@@ -209,7 +236,7 @@ static void add_instead(const Opening *o, const RhLayout *shares, const GArray *
     bool every = f->o->exhaustive || rh_funnel_by_memory(f);
     double most_bytes = every ? f->room.most_bytes : f->room.ranked_bytes;
     RhLayout l;
-    if (!every && contains_any(fit, RH_RECOMPUTE_NONE))
+    if (!every && has_none(fit))
         return;
     for (int32_t step = 0; (step = find_instead(o, shares, most_bytes, step, &l)) > 0;) {
         add_layout(o, &l);
