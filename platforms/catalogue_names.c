@@ -310,6 +310,35 @@ static void plain_first(GArray *all, const Parts *wanted)
             }
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    for (;;) {
+        while (*a && !g_ascii_isalnum(*a))
+            a++;
+        while (*b && !g_ascii_isalnum(*b))
+            b++;
+        if (!*a || !*b)
+            return *a == *b;
+        if (g_ascii_tolower(*a++) != g_ascii_tolower(*b++))
+            return false;
+    }
+}
+
+/* Is the text a name that a tool prints for this device, letter by letter? Tools name the vendor,
+ * and each device by one name, so nothing else is meant. */
+static bool is_tools_name(const char *text, const char *device)
+{
+    const GArray *names = listed("devices");
+    if (!g_regex_match_simple("^(NVIDIA|Tesla|AMD|Quadro|Intel) ", text, G_REGEX_CASELESS, 0))
+        return false;
+    for (guint i = 0; i < names->len; i++) {
+        const Listed *row = &g_array_index(names, Listed, i);
+        if (row->file == device && is_same(row->name, text))
+            return true;
+    }
+    return false;
+}
+
 bool rh_device_by_name(const char *text, double memory_bytes, RhDeviceName *out, GError **error)
 {
     g_auto(Parts) wanted = parts_of(text);
@@ -339,6 +368,8 @@ bool rh_device_by_name(const char *text, double memory_bytes, RhDeviceName *out,
         found.other_gb = gb;
         found.known_gb = chosen->nearest_gb;
     }
+    if (is_tools_name(text, found.device))
+        g_array_set_size(fitting, 0);
     for (guint i = fitting->len; i-- > 0;)
         if (g_array_index(fitting, Candidate, i).device == found.device)
             g_array_remove_index(fitting, i);
@@ -372,20 +403,6 @@ const char *rh_device_of_name(const char *text, bool exact, GError **error)
 }
 
 /* --- platforms --- */
-
-static bool is_same(const char *a, const char *b)
-{
-    for (;;) {
-        while (*a && !g_ascii_isalnum(*a))
-            a++;
-        while (*b && !g_ascii_isalnum(*b))
-            b++;
-        if (!*a || !*b)
-            return *a == *b;
-        if (g_ascii_tolower(*a++) != g_ascii_tolower(*b++))
-            return false;
-    }
-}
 
 const char *rh_platform_of_name(const char *text)
 {

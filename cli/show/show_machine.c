@@ -80,9 +80,8 @@ bool rh_show_machine(const RhArguments *a, GError **error)
         rh_error_help(error, "`rehearse show devices h100-sxm --template` prints a file to begin "
                              "one's own from");
     else if (!json)
-        rh_error_help(error,
-                      "nvidia-smi --query-gpu=name,memory.total,power.limit --format=csv, or "
-                      "nvidia-smi -q");
+        rh_error_help(error, "add a file of nvidia-smi --query-gpu=name,memory.total,power.limit "
+                             "--format=csv, of nvidia-smi -q, or of rocm-smi --showproductname");
     if (!json || !write_or_print(a, json, error))
         return false;
     hint(hints);

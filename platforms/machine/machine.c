@@ -7,11 +7,14 @@
 
 /* Readers by order of trial; the last one takes what no other does. */
 static const RhMachineReader *const readers[] = {
-    &rh_machine_hwloc, &rh_machine_topology, &rh_machine_query, &rh_machine_csv, &rh_machine_nodes};
+    &rh_machine_hwloc, &rh_machine_nccl,       &rh_machine_topology, &rh_machine_query,
+    &rh_machine_rocm,  &rh_machine_infiniband, &rh_machine_slurm,    &rh_machine_slurm_yaml,
+    &rh_machine_csv,   &rh_machine_nodes};
 
 void rh_machine_clear(RhMachine *m)
 {
-    char *texts[] = {m->gpu_name, m->gpus_source, m->links_source, m->host_source, m->nodes_source};
+    char *texts[] = {m->gpu_name,    m->gpus_source,  m->links_source,
+                     m->host_source, m->nodes_source, m->fabric_note};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
         g_free(texts[i]);
     *m = (RhMachine){.nics = -1};
@@ -30,6 +33,15 @@ static char *without_escapes(const char *text, size_t length)
         g_string_append_c(out, text[i]);
     }
     return g_string_free(out, FALSE);
+}
+
+const char *rh_machine_tool(const char *text)
+{
+    g_autofree char *plain = without_escapes(text, strlen(text));
+    for (size_t i = 0; i + 1 < G_N_ELEMENTS(readers); i++)
+        if (readers[i]->owns(plain))
+            return readers[i]->tool;
+    return NULL;
 }
 
 bool rh_machine_read(RhMachine *m, const char *name, const char *text, size_t length,

@@ -120,6 +120,23 @@ static bool read_line(Nodes *n, const char *line, GError **error)
     return true;
 }
 
+bool rh_machine_names(const char *file, int32_t line, const char *start, const char *list,
+                      GHashTable *names, GError **error)
+{
+    Nodes n = {file, line, start, names};
+    for (const char *at = list; *at && !g_ascii_isspace(*at);) {
+        const char *end = name_end(at);
+        if (end == at || !is_name(at, end))
+            return fail(&n, at, "a name of a node must stand here", error);
+        if (!expand(&n, "", at, end, 0, error))
+            return false;
+        at = *end == ',' ? end + 1 : end;
+        if (*end == ':')
+            return fail(&n, end, "a comma or the end of the list must stand here", error);
+    }
+    return true;
+}
+
 static bool owns(const char *text)
 {
     (void)text;

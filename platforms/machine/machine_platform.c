@@ -220,6 +220,84 @@ static void put_host(const Writer *p)
     rh_json_end_object(p->w);
 }
 
+/* --- the network between nodes --- */
+
+static void put_nic(const Writer *p)
+{
+    const RhMachine *m = p->m;
+    if (m->nic_bytes_per_s == 0)
+        return;
+    g_autofree char *value = g_strdup_printf("%.6gGb/s", m->nic_bytes_per_s * 8 / 1e9);
+    rh_json_begin_object(p->w, "nic");
+    put_fact(p, "bandwidth", value, "measured",
+             m->nodes_source && m->has_fabric ? m->nodes_source : m->links_source);
+    rh_json_end_object(p->w);
+}
+
+/* Writes one level of switches; `nodes` 0: the topmost. */
+static void put_tier(const Writer *p, int32_t level, const RhMachineTier *tier)
+{
+    static const char *const names[RH_MACHINE_TIERS + 1] = {"leaf", "spine", "core", "root"};
+    const RhPlatform *base = p->base;
+    bool last = tier->nodes == 0, said = tier->oversubscription > 0;
+    const RhFact *hop = base->tiers_count > 0
+                            ? &base->tiers[MIN(level, base->tiers_count - 1)].hop_latency_s
+                            : NULL;
+    g_autofree char *latency = g_strdup_printf("%.6gus", hop ? hop->value * 1e6 : 0);
+    rh_json_begin_object(p->w, NULL);
+    rh_json_put_string(p->w, "name", names[level]);
+    if (!last) {
+        rh_json_put_int(p->w, "nodes", tier->nodes);
+        rh_json_begin_object(p->w, "oversubscription");
+        rh_json_put_number(p->w, "value", said ? tier->oversubscription : 1);
+        rh_json_put_string(p->w, "tag", said ? "measured" : "assumed");
+        rh_json_put_string(p->w, "source",
+                           said ? p->m->nodes_source : "not said: as many links up as down");
+        rh_json_put_string(p->w, "date", p->date);
+        rh_json_end_object(p->w);
+    }
+    rh_json_put_bool(p->w, "rail_optimised", tier->rails);
+    put_fact(p, "hop_latency", latency, "assumed", "as the nearest node's of the catalogue");
+    rh_json_end_object(p->w);
+}
+
+static void put_tiers(const Writer *p)
+{
+    const RhMachine *m = p->m;
+    if (!m->has_fabric || p->base->outside)
+        return;
+    rh_json_begin_array(p->w, "tiers");
+    int32_t above = 1;
+    for (int32_t i = 0; i < m->tiers_count; i++) {
+        RhMachineTier tier = m->tiers[i]; /* groups are whole ones of the level below */
+        tier.nodes = (tier.nodes + above - 1) / above * above;
+        above = tier.nodes;
+        put_tier(p, i, &tier);
+    }
+    put_tier(p, m->tiers_count, &(RhMachineTier){.rails = m->rails});
+    rh_json_end_array(p->w);
+}
+
+static void add_fabric_hints(const Writer *p)
+{
+    const RhMachine *m = p->m;
+    if (m->fabric_note)
+        g_string_append_printf(p->hints, "note: %s\n", m->fabric_note);
+    if (m->has_fabric && p->base->outside)
+        g_string_append_printf(p->hints, "note: nodes are wired as those of %s, not by switches\n",
+                               p->base->name);
+    else if (m->tiers_count > 0 && m->tiers[0].oversubscription == 0)
+        g_string_append(p->hints,
+                        "note: not said: oversubscription (set leaf.oversubscription=2 "
+                        "where a leaf has half as many links up as down), and whether "
+                        "each NIC of a node has a leaf of its own (\"rail_optimised\")\n");
+    if (m->has_fabric && m->nic_bytes_per_s == 0)
+        g_string_append_printf(p->hints,
+                               "note: not said: the rate of a NIC, that of %s counts (set "
+                               "nic.bandwidth=400Gb/s)\n",
+                               p->base->name);
+}
+
 /* Adds hints about facts that a platform file cannot hold, or that are unknown. */
 static void add_hints(const Writer *p)
 {
@@ -300,6 +378,8 @@ static void join_trays(RhMachine *m, const RhPlatform *base, double link_bytes_p
                                ? ", as the scheduler's blocks say"
                                : "; assumed of the number of nodes, Slurm's blocks or ClusterUUID "
                                  "of `nvidia-smi -q` say it");
+    for (int32_t i = 0; i < m->tiers_count; i++)
+        m->tiers[i].nodes = MAX(1, m->tiers[i].nodes / trays);
     m->gpus *= trays;
     m->island_gpus = m->gpus;
     m->nics = m->nics > 0 ? m->nics * trays : m->nics;
@@ -320,6 +400,8 @@ static void put_platform(const Writer *p)
     put_mesh(p);
     put_islands(p);
     put_host(p);
+    put_nic(p);
+    put_tiers(p);
     rh_json_end_object(p->w);
 }
 
@@ -358,6 +440,7 @@ char *rh_machine_platform(const RhMachine *m, const char *date, char **hints, GE
     put_platform(&p);
     add_name_hints(m, &match, notes);
     add_hints(&p);
+    add_fabric_hints(&p);
     if (hints)
         *hints = g_strdup(notes->str);
     return rh_json_writer_steal(w);

@@ -34,3 +34,13 @@ for file in old.csv nvl.csv unlike.csv open.slurm back.slurm broken.xml odd.txt 
 done
 try show devices --from-machine nodes.slurm
 try show platforms dgx-h100 dgx-h200
+# Networks: Slurm's switches and blocks, NCCL's topology, and what `check` says of such files.
+printf 'name, memory.total [MiB]\nNVIDIA GB200, 189471 MiB\nNVIDIA GB200, 189471 MiB\n' >tray.csv
+printf 'BlockName=r1 Nodes=g[01-18]\nBlockName=r2 Nodes=g[19-36]\nBlockSizes=18\n' >blocks.conf
+printf 'SwitchName=a Nodes=c[01-20]\nSwitchName=b Nodes=c[21-40]\nSwitchName=r Switches=a,b\n' >tree.conf
+printf 'SwitchName=a Nodes=c[01-\n' >cut.conf
+for file in tray.csv "tray.csv blocks.conf" "dgx-gpus.csv tree.conf" "$CASES/../../fuzz/corpus/machine/nccl-xml" tree.conf cut.conf; do
+    # shellcheck disable=SC2086 # words
+    try show platforms --from-machine $file
+done
+try check tray.csv blocks.conf dgx-topo.txt cut.conf "$CASES/../../fuzz/corpus/logs/perftest"
