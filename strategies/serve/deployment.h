@@ -85,6 +85,12 @@ static inline int32_t rh_pool_gpus(const RhPool *pool)
 {
     return pool->tp * pool->pp * pool->dp; /* of one replica */
 }
+/* Returns the number of batches of a replica that are under way at once: one of each group of
+ * attention in each stage. */
+static inline int32_t rh_pool_batches(const RhPool *pool)
+{
+    return pool->dp * pool->pp;
+}
 /* Returns the number of ranks that each expert is cut over. */
 static inline int32_t rh_pool_expert_tensor(const RhPool *pool)
 {

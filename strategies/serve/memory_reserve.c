@@ -81,8 +81,9 @@ double rh_memory_reserve_bytes(const RhMemoryReserve *left, const RhPool *pool,
                                             : left->sizes.list[i].many;
     double groups =
         pool->dp > 1 ? sequences * pool->dp * (sequences > SEQUENCES_WIDE ? 1.5 : 1) : 0;
-    double bytes =
-        left->base_bytes + left->token_bytes * MAX(pool->chunk / pool->dp, TOKENS_LEAST) +
-        left->sequence_bytes * sequences + left->rank_bytes * ranks + left->group_bytes * groups;
+    double bytes = left->base_bytes +
+                   left->token_bytes * MAX(pool->chunk / rh_pool_batches(pool), TOKENS_LEAST) +
+                   left->sequence_bytes * sequences + left->rank_bytes * ranks +
+                   left->group_bytes * groups;
     return capacity_bytes > LEAST_FROM_GIB * RH_GIB_BYTES ? fmax(bytes, left->least_bytes) : bytes;
 }

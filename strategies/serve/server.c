@@ -56,6 +56,7 @@ static const struct {
     {"domain_sends", offsetof(RhServer, domain_sends)},
     {"logits_at_start", offsetof(RhServer, logits_at_start)},
     {"host_each", offsetof(RhServer, host_each)},
+    {"batch_each_stage", offsetof(RhServer, batch_each_stage)},
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},
     {"whole_prompts", offsetof(RhServer, whole_prompts)},

@@ -94,8 +94,9 @@ typedef struct {
     RhFact rank_launch_s; /* more for each doubling of tensor ranks */
     /* the same in iterations that a deployment says no graph holds (RhCudaGraph) */
     RhFact eager_launch_s, rank_eager_launch_s;
-    bool host_each;            /* each group of attention has a host of its own */
-    bool host_beside;          /* the host works beside the kernels: the slower of the two counts */
+    bool host_each;        /* each group of attention has a host of its own */
+    bool host_beside;      /* the host works beside the kernels: the slower of the two counts */
+    bool batch_each_stage; /* the limit of sequences is of one stage's batch, not of all stages' */
     RhServerProfiles profiles; /* of all kernels */
     /* Models of so many routed experts have a shared one that is as wide in the same grouped products, where each is cut
      * (not spread); 0: none */
@@ -125,6 +126,13 @@ static inline int32_t rh_server_first_tokens(const RhServer *server, const RhPoo
 }
 
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_server_load(). */
+/* Returns how many times the limit of sequences a replica may have: once for each group of attention and,
+ * where it is of a stage's batch, for each stage. */
+static inline int32_t rh_server_batches(const RhServer *server, const RhPool *pool)
+{
+    return server->batch_each_stage ? rh_pool_batches(pool) : pool->dp;
+}
+
 const RhServer *rh_server_by_name(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads a server's file anew; the caller owns the server. RH_ERROR_INPUT with positions. */
 RhServer *rh_server_load(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;

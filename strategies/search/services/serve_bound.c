@@ -204,8 +204,10 @@ static Bounding bounding_of(const RhService *service, const RhDeployment *d, con
                   .output = means->output,
                   .unread = pool->prefix == RH_PREFIX_OFF ? means->input : means->unread,
                   .given = rh_pool_accepted(pool),
-                  .batch = (pool->batch > 0 ? pool->batch : server->batch) * (double)pool->dp,
-                  .chunk = (pool->chunk > 0 ? pool->chunk : server->chunk) * (double)pool->dp,
+                  .batch = (pool->batch > 0 ? pool->batch : server->batch) *
+                           (double)rh_server_batches(server, pool),
+                  .chunk = (pool->chunk > 0 ? pool->chunk : server->chunk) *
+                           (double)rh_pool_batches(pool),
                   .groups = pool->dp * pool->pp};
     return x;
 }

@@ -73,7 +73,8 @@ static double activation_bytes(const RhServing *s, const RhPool *pool)
     const RhModel *model = s->model;
     if (!rh_model_makes_tokens(model))
         return pass_bytes(s, pool);
-    double tokens = (double)pool->chunk / pool->dp, sequences = (double)pool->batch / pool->dp;
+    double tokens = (double)pool->chunk / rh_pool_batches(pool),
+           sequences = (double)pool->batch / pool->dp;
     double drawn = s->server->logits_at_start ? sequences : fmin(sequences, tokens);
     double drawing = s->server->logit_bytes.value * drawn * (double)model->vocab +
                      rows_bytes(tokens, (double)model->hidden);

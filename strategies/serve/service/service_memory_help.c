@@ -95,9 +95,11 @@ static void try_limits(Room *r)
     const RhServing *s = r->serving;
     RhPool settled = rh_service_settled(r->pool, s->server, s->platform->device);
     RhPool tried = *r->pool;
-    try_halves(r, "batch=", settled.batch / settled.dp, BATCH_LEAST, &tried.batch, &tried);
+    try_halves(r, "batch=", settled.batch / rh_server_batches(s->server, &settled), BATCH_LEAST,
+               &tried.batch, &tried);
     tried = *r->pool;
-    try_halves(r, "chunk=", settled.chunk / settled.dp, CHUNK_LEAST, &tried.chunk, &tried);
+    try_halves(r, "chunk=", settled.chunk / rh_pool_batches(&settled), CHUNK_LEAST, &tried.chunk,
+               &tried);
     if (s->server->left.sizes.count > 0 && r->pool->memory == 0) {
         tried = *r->pool;
         try_halves(r, "captured=", 512, BATCH_LEAST, &tried.captured, &tried);

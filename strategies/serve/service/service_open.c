@@ -7,14 +7,15 @@
 
 #define MIB 1048576.0
 
-/* Limits of a deployment are of one of the groups that a server has; the replica has those of all. */
+/* Limits of a deployment are of one of the groups that a server has, and that of tokens is of one of the
+ * batches that follow each other through its stages; the replica has those of all. */
 RhPool rh_service_settled(const RhPool *pool, const RhServer *server, const RhDevice *device)
 {
     RhPool p = *pool;
     if (p.chunk == 0)
         p.chunk = rh_memory_reserve_chunk(&server->left, device->hbm_bytes.value);
-    p.batch = (p.batch > 0 ? p.batch : server->batch) * p.dp;
-    p.chunk = (p.chunk > 0 ? p.chunk : server->chunk) * p.dp;
+    p.batch = (p.batch > 0 ? p.batch : server->batch) * rh_server_batches(server, &p);
+    p.chunk = (p.chunk > 0 ? p.chunk : server->chunk) * rh_pool_batches(&p);
     return p;
 }
 

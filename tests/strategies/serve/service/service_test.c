@@ -531,6 +531,30 @@ static void groups_share_a_server(void)
     }
 }
 
+/* Returns the time until so many prompts of 16 chunks, there at once, are read by stages. */
+static double read_s(const char *deployment, int32_t prompts)
+{
+    Setting s = setting_of("llama-3.1-70b", "dgx-h100:1", deployment);
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
+                           .count = prompts,
+                           .input = {16 * 512, 16 * 512},
+                           .output = {2, 2}};
+    g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    close_setting(&s);
+    return r->duration_s;
+}
+
+/* Each of the batches that follow each other through stages reads a prompt: two take about as long as one,
+ * four twice as long. */
+static void stages_read_prompts_side_by_side(void)
+{
+    double one_s = read_s("tp4,pp2,chunk=512", 1);
+    CU_ASSERT_TRUE(read_s("tp4,pp2,chunk=512", 2) < 1.1 * one_s);
+    RH_CHECK_CLOSE(read_s("tp4,pp2,chunk=512", 4), 2 * one_s, 0.1);
+    RH_CHECK_CLOSE(read_s("tp4,chunk=512", 2), 2 * read_s("tp4,chunk=512", 1), 0.1);
+}
+
 static int64_t room_of(const char *model, const char *deployment)
 {
     Setting s = setting_of(model, "dgx-h100:1", deployment);
@@ -579,6 +603,7 @@ static const RhTest tests[] = {
     {"a full pool holds first tokens", a_full_pool_holds_first_tokens},
     {"senders share a link", senders_share_a_link},
     {"groups share a server", groups_share_a_server},
+    {"stages read prompts side by side", stages_read_prompts_side_by_side},
     {"rooms follow cuts", rooms_follow_cuts},
     {NULL, NULL},
 };
