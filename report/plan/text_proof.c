@@ -47,8 +47,7 @@ static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions
     append_what(text, plan, options);
     g_string_append_printf(text, " %s %%", gap);
     if (plan->paired_layers)
-        g_string_append(text, " (where the forward is overlapped with the backward, layouts that "
-                              "recompute whole layers do so in the fewest that fit, or in all)");
+        g_string_append(text, " (whole layers recomputed: fewest or all)");
     if (verbose)
         append_steady(text, plan);
     if (sensitive > 0) {
