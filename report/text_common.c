@@ -8,7 +8,7 @@
 #include "strategies/search/rehearsals/run_metrics.h"
 
 #define CLOCK_S         1e-12 /* less is what the clock rounds */
-#define TERM_LEAST_FRAC 5e-4  /* smaller terms are printed as one, "other" */
+#define TERM_LEAST_FRAC 5e-4  /* smaller terms are printed as one */
 
 const char *rh_report_memory_name(RhMemoryUse use)
 {
@@ -137,11 +137,14 @@ char *rh_report_odds(const RhRehearsal *r)
     if (!r->odds)
         return NULL;
     g_autofree char *brief = rh_report_odds_brief(r);
-    return g_strdup_printf(
-        "%.0f %% full, %s (judged by %d measured runs, of which %d ran out of memory; 50 %% likely "
-        "at %.0f %% full)",
-        100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief,
-        r->odds->ran + r->odds->failed, r->odds->failed, 100 * r->odds->middle_frac);
+    int32_t failed = r->odds->failed;
+    g_autofree char *runs =
+        failed > 0 ? g_strdup_printf("%d measured runs, %d of which ran out of memory",
+                                     r->odds->ran + failed, failed)
+                   : g_strdup_printf("%d measured runs, all of which fitted", r->odds->ran);
+    return g_strdup_printf("%.0f %% full, %s (judged by %s; 50 %% likely at %.0f %% full)",
+                           100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief, runs,
+                           100 * r->odds->middle_frac);
 }
 
 /* Describes how likely the layout fits; nearly certain cases are worded as such. */
@@ -195,8 +198,7 @@ static int deepest_name(const Tree *t, const RhCost *term, int depth)
     int width = 2 * depth + (int)g_utf8_strlen(term->name, -1);
     for (guint i = 0; i < term->children->len; i++) {
         const RhCost *child = g_ptr_array_index(term->children, i);
-        if (!t->brief || !is_small(child, t->whole_s))
-            width = MAX(width, deepest_name(t, child, depth + 1));
+        width = MAX(width, deepest_name(t, child, depth + 1));
     }
     return width;
 }
@@ -234,24 +236,31 @@ static void append_term(const Tree *t, const RhCost *term, int depth)
     append_terms(t, term, depth + 1);
 }
 
-/* Appends the children of a term; if brief, the top ones sorted, and small ones summed as "other". */
+/* Appends the children of a term; if brief, the top ones sorted, and small ones, where there are several, as one. */
 static void append_terms(const Tree *t, const RhCost *term, int depth)
 {
     double rest_s = 0;
+    guint rest = 0;
+    const RhCost *last = NULL;
     g_autoptr(GPtrArray) top = g_ptr_array_new();
     for (guint i = 0; i < term->children->len; i++) {
         RhCost *child = g_ptr_array_index(term->children, i);
-        if (t->brief && is_small(child, t->whole_s))
-            rest_s += child->value_s;
-        else
+        if (!t->brief || !is_small(child, t->whole_s)) {
             g_ptr_array_add(top, child);
+        } else if (child->value_s >= CLOCK_S) {
+            rest_s += child->value_s;
+            last = child;
+            rest++;
+        }
     }
     if (t->brief && depth == 1)
         g_ptr_array_sort(top, by_size);
     for (guint i = 0; i < top->len; i++)
         append_term(t, g_ptr_array_index(top, i), depth);
-    if (rest_s >= CLOCK_S) {
-        append_value(t, depth, "other", rest_s);
+    if (rest == 1) {
+        append_term(t, last, depth);
+    } else if (rest > 1) {
+        append_value(t, depth, "smaller terms", rest_s);
         g_string_append_c(t->out, '\n');
     }
 }
@@ -339,7 +348,7 @@ void rh_report_versus_trees(GString *out, const char *heading, const char *whole
             versus_row(table, p->name, p->a_s, p->b_s, decimals);
     }
     if (fmax(rest_a, rest_b) >= CLOCK_S)
-        versus_row(table, "other", rest_a, rest_b, decimals);
+        versus_row(table, "smaller terms", rest_a, rest_b, decimals);
     versus_row(table, whole, a->value_s, b->value_s, decimals);
     rh_table_append(table, out, "  ");
 }
@@ -435,7 +444,7 @@ void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhR
     }
     g_autofree char *rest = rh_quantity_format(rest_s, RH_QUANTITY_S, 3);
     if (rest_s >= CLOCK_S)
-        rh_table_rowf(table, "  other|%s|%.1f %%|", rest, 100 * rest_s / step_s);
+        rh_table_rowf(table, "  smaller terms|%s|%.1f %%|", rest, 100 * rest_s / step_s);
     rh_table_append(table, out, "");
 }
 

@@ -146,7 +146,8 @@ static char *verdict(const RhQuestion *q, const RhRehearsal *r)
     bool within = q->most_bytes <= 0 || r->memory.peak_bytes <= q->most_bytes;
     bool safe = q->safe_bytes <= 0 || r->memory.peak_bytes <= q->safe_bytes;
     if (!r->fits)
-        return g_strdup("DOES NOT FIT in memory");
+        return g_strdup_printf("DOES NOT FIT (memory %.0f %% full)",
+                               100 * r->memory.peak_bytes / r->memory_capacity_bytes);
     if (!within)
         return g_strdup("MORE MEMORY than --limit allows");
     if (!safe && r->odds)
@@ -154,12 +155,23 @@ static char *verdict(const RhQuestion *q, const RhRehearsal *r)
     return g_strdup("fits in memory");
 }
 
+/* Returns the title of the layout, with what plan might have added and this layout does without.
+ * Caller frees. */
+static char *whole_title(const RhLayout *l)
+{
+    g_autofree char *title = rh_layout_title(l);
+    bool plain = l->tp > 1 && l->sequence_parallel && !l->tensor_overlap;
+    bool even = l->pp > 1 && l->partition == RH_PARTITION_EVEN && l->stage_layers_count == 0;
+    return g_strconcat(title, plain ? ", no TP overlap" : "", even ? ", layers split evenly" : "",
+                       NULL);
+}
+
 /* Appends the first lines: the step, its rates, the layout, the job. */
 static void append_answer(GString *out, const RhQuestion *q, const RhRehearsal *r,
                           const RhReportStyle *style)
 {
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
-    g_autofree char *title = rh_layout_title(&r->layout);
+    g_autofree char *title = whole_title(&r->layout);
     g_autofree char *tokens = rh_text_rate(r->tokens_per_s_per_gpu);
     g_autofree char *fit = verdict(q, r);
     g_autofree char *error = rh_text_number(100 * rh_report_error_frac(r), 2);

@@ -160,10 +160,10 @@ static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *
     }
     double more = broken_frac(plan, rows);
     if (more > 0)
-        g_string_append_printf(line, "; with the margin below, %.2g %% more requests/s miss it",
+        g_string_append_printf(line, "; %.2g %% more requests/s would miss it, or its margin",
                                fmax(100 * more, 0.1));
     else
-        g_string_append(line, "; with the margin below, one replica less misses it");
+        g_string_append(line, "; one replica less would miss it, or its margin");
     if (g_hash_table_size(seen) > 0)
         rh_text_wrap(out, line->str, 2, 79);
 }

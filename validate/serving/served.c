@@ -159,11 +159,12 @@ static gint more_first(gconstpointer a, gconstpointer b)
     return x->count > y->count ? -1 : x->count < y->count ? 1 : strcmp(x->why, y->why);
 }
 
-/* Counts a reason; those that differ by numbers alone are one. */
+/* Counts a reason, without the place in brackets behind it; those that differ by numbers alone are
+ * one. */
 static void count_reason(GArray *reasons, const char *why)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    for (const char *at = why; *at && text->len < REASON_MOST; at++)
+    for (const char *at = why; *at && !g_str_has_prefix(at, " (") && text->len < REASON_MOST; at++)
         if (!g_ascii_isdigit(*at))
             g_string_append_c(text, *at);
         else if (text->len == 0 || text->str[text->len - 1] != '#')
