@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/check_hub_files.h"
-#include "cli/check_logs.h"
+#include "cli/check_output.h"
 #include "cli/inputs/result.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
@@ -257,7 +257,7 @@ static bool check_file(const char *path, GString *notes, GError **error)
     if (g_file_test(path, G_FILE_TEST_IS_DIR))
         return check_model(path, notes, error);
     bool known = false;
-    if (!rh_check_logs(path, notes, &known, error))
+    if (!rh_check_output(path, notes, &known, error))
         return false;
     if (known)
         return true;

@@ -10,14 +10,17 @@
 #include "cli/parse/commands.h"
 #include "cli/perform_program.h"
 #include "cli/validate/validate_cases.h"
+#include "cli/validate/validate_log.h"
 #include "platforms/profile.h"
 #include "report/page/page.h"
 #include "report/validation.h"
+#include "strategies/stack.h"
 #include "validate/cross/cross_groups.h"
 #include "validate/step.h"
 #include "validate/step_lists.h"
 #include "validate/suites/lab_topology.h"
 #include "validate/suites/suite.h"
+#include "workloads/recipe.h"
 
 static void progress(const char *what, int32_t done, int32_t total, void *user)
 {
@@ -193,15 +196,16 @@ static int run(const RhArguments *a, GError **error)
         rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
         return 2;
     }
-    return a->suite     ? run_suite(a, error)
-           : a->measure ? run_step(a, error)
-                        : rh_validate_cases(a, error);
+    if (a->suite || a->measure)
+        return a->suite ? run_suite(a, error) : run_step(a, error);
+    return a->cases && rh_validate_is_log(a->cases) ? rh_validate_log(a, error)
+                                                    : rh_validate_cases(a, error);
 }
 
 static const RhOption own[] = {
     RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE",
-              "your measured runs: CSV with a run per row, or .jsonl with what a server did "
-              "(docs/guide/validation.md)"),
+              "your measured runs: CSV with a run per row, .jsonl with what a server did, or a "
+              "training log (docs/guide/validation.md)"),
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
               "with --cases: exit with status 1 if the mean error is larger, as 10%",
               .quantity = RH_QUANTITY_FRAC),
@@ -221,8 +225,28 @@ static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FOLDER",
               "with --run step: read what bench/gpu.sh measured elsewhere"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "with --run step or --cases x.jsonl: platform whose device is modelled",
-              .otherwise = "h200-sxm:1x1"),
+              "with --run step or --cases x.jsonl: platform whose device is modelled "
+              "(h200-sxm:1x1); with a training log: the one it ran on"),
+    RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",
+              "with a training log: the model"),
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
+              "with a training log: the layout, as tp8,pp4,mb1, or a file that holds one",
+              .layout_keys = true),
+    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",
+              "with a training log: the framework (megatron)", .names = rh_stack_names),
+    RH_OPTION(global_batch, "global-batch", 0, RH_OPTION_INTEGER, "B",
+              "with a training log that does not say it: samples per optimizer step", .low = 1,
+              .high = 1 << 28),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S",
+              "with a training log: tokens of one sample", .low = 1, .binary = true,
+              .high = 1 << 28),
+    RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N",
+              "with a training log: number of GPUs (all of the platform)", .low = 1,
+              .high = 1 << 22),
+    RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "D", "with a training log: precision recipe",
+              .choices = RH_RECIPE_CHOICES, .otherwise = "bf16"),
+    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "with a training log: change one constant of model, platform or job"),
     RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
               "with --run step: constants that `calibrate` measured"),
     RH_OPTION(lists, "lists", 0, RH_OPTION_TEXT, "FOLDER",
@@ -250,7 +274,9 @@ const RhCommand rh_command_validate = {
              "runs: model, GPU, layout and step time, one row each, plain or gzipped; a row\n"
              "without a time ran out of memory. Runs that cannot be modelled are skipped with\n"
              "the reason. Runs that constants were fitted to are listed apart from held-out\n"
-             "runs. -o x.svg plots predicted against measured times.\n\n"
+             "runs. -o x.svg plots predicted against measured times. With a training log of\n"
+             "a framework in place of a table, -w, -p and -s say what ran; the answer is the\n"
+             "measured and the predicted step and memory.\n\n"
              "--cross GROUPS predicts every group of runs as if it had never been seen:\n"
              "rules that were chosen on it are withheld, and constants that were fitted to it\n"
              "are fitted to the other groups. Its errors, and the error bars made of them,\n"
@@ -269,6 +295,8 @@ const RhCommand rh_command_validate = {
              "experts.\n",
     .examples = "rehearse validate\n"
                 "rehearse validate --cases runs.csv --tolerance 10%\n"
+                "rehearse validate --cases slurm-1.out -w llama-3.1-8b -p dgx-h100:2 \\\n"
+                "    --seq 8192 -s tp2,mb1\n"
                 "rehearse validate --cases serving.csv --cross model+gpu\n"
                 "rehearse validate --suite mpi-quick\n"
                 "rehearse validate --run step --from gpu --profile h200.json\n"

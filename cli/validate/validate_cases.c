@@ -197,7 +197,8 @@ static RhEvaluation *judge(const RhArguments *a, const RhCasesOptions *options, 
                 "--cross is of training steps and of services; %s has neither", a->cases);
         return NULL;
     }
-    return timeline ? rh_timeline_judge(a->cases, a->platform, options, error)
+    return timeline ? rh_timeline_judge(a->cases, a->platform ? a->platform : "h200-sxm:1x1",
+                                        options, error)
                     : judges[table->kind](table, options, error);
 }
 

@@ -1,10 +1,11 @@
-#include "cli/check_logs.h"
+#include "cli/check_output.h"
 
 #include <string.h>
 
 #include "base/bytes.h"
 #include "calibrate/links/measured.h"
 #include "platforms/machine/machine.h"
+#include "validate/runs/run_log.h"
 
 #define FILE_MAX ((gsize)64 << 20)
 
@@ -40,13 +41,34 @@ static bool note_links(const char *path, const char *text, GString *notes, GErro
     return true;
 }
 
-bool rh_check_logs(const char *path, GString *notes, bool *known, GError **error)
+/* Says what a log of a training run holds. */
+static bool note_run(const char *path, const char *text, GString *notes, GError **error)
+{
+    g_autoptr(RhRunLog) log = rh_run_log_parse(path, text, error);
+    if (!log)
+        return false;
+    g_autofree char *how = rh_run_log_describe(log);
+    g_string_append_printf(notes, "log of a training run: %s\n", how);
+    if (log->unit == RH_RUN_STEP)
+        g_string_append_printf(notes, "note: %.4g s a step\n", log->typical.seconds);
+    if (log->global_batch > 0)
+        g_string_append_printf(notes, "note: global batch %" G_GINT64_FORMAT "\n",
+                               log->global_batch);
+    g_string_append(notes, "note: `rehearse validate --cases FILE -w MODEL -p PLATFORM -s LAYOUT` "
+                           "sets it beside its prediction\n");
+    return true;
+}
+
+bool rh_check_output(const char *path, GString *notes, bool *known, GError **error)
 {
     g_autoptr(GByteArray) bytes = rh_bytes_load(path, FILE_MAX, NULL);
     g_autofree char *text = bytes ? g_strndup((const char *)bytes->data, bytes->len) : NULL;
     const char *tool = text ? rh_machine_tool(text) : NULL;
     bool links = text && !tool && rh_measured_begins(text);
-    *known = tool || links;
+    bool run = text && !tool && !links && rh_run_log_begins(text);
+    *known = tool || links || run;
+    if (run)
+        return note_run(path, text, notes, error);
     if (tool)
         return note_machine(path, text, tool, notes, error);
     return !links || note_links(path, text, notes, error);

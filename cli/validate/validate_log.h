@@ -1,0 +1,8 @@
+#pragma once
+/* `validate --cases their.log -w ... -p ... -s ...`: a log of a training run beside the prediction
+ * of its layout. */
+#include "cli/parse/commands.h"
+
+/* Is the file a log of a training run? */
+bool rh_validate_is_log(const char *path);
+int rh_validate_log(const RhArguments *arguments, GError **error);

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Logs of training runs beside their predictions, and what is refused.
+try() {
+    echo "\$ rehearse $*"
+    rehearse "$@" 2>&1
+    echo "exit $?"
+}
+job=(-w llama-3.2-1b -p dgx-h100:1 --seq 4096 -s mb2)
+for ms in 30000 1010 1000 990 9000 1000 1000; do
+    echo "0: [2026-01-01 00:00:01] iteration $((++i))/ 9 | elapsed time per iteration (ms): $ms | global batch size:    64 |"
+done >megatron.log
+echo '0: [Rank 0] (after 1 iterations) memory (MB) | max allocated: 20480.0 |' >>megatron.log
+printf '[rank0]:step:  7  loss:  7.6  memory: 30.00GiB(2.5%%)  tps: 30,000  mfu: 1.0%%\n' >titan.log
+printf '[timer.py:264:stop] epoch=0/micro_step=40/global_step=10, CurrSamplesPerSec=64.0, MaxMemAllocated=25.0GB\n' >deepspeed.log
+printf ' iteration 1/ 9 | elapsed time per iteration (ms): 9e300 |\n' >odd.log
+printf 'completed step: 9, seconds: 0.001, TFLOP/s/device: 257.9\n' >quick.log
+try validate --cases megatron.log "${job[@]}"
+try validate --cases megatron.log "${job[@]}" --tolerance 1%
+rehearse validate --cases megatron.log "${job[@]}" --json | grep -E '"(measured|source|line|memory_peak_measured_bytes)"'
+try validate --cases titan.log "${job[@]}" --stack torchtitan --global-batch 64
+try validate --cases deepspeed.log "${job[@]}" --stack deepspeed --global-batch 64
+try validate --cases quick.log "${job[@]}" --global-batch 64
+try validate --cases megatron.log "${job[@]}" --global-batch 32
+try validate --cases titan.log "${job[@]}"
+try validate --cases megatron.log
+try validate --cases odd.log "${job[@]}" --global-batch 64
+try check megatron.log titan.log odd.log

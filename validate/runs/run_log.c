@@ -1,0 +1,177 @@
+#include "validate/runs/run_log.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/log_prefix.h"
+#include "validate/runs/training_log.h"
+
+#define FILE_MAX    ((gsize)256 << 20)
+#define FEW         4    /* samples: fewer are all kept */
+#define WARMUP_FRAC 0.15 /* assumed: iterations of one job differ by a few percent */
+#define STALL_FRAC  0.25 /* assumed, likewise; a checkpoint or an evaluation takes seconds */
+
+const RhRunLogReader *rh_run_log_reader(const char *text)
+{
+    for (size_t i = 0; rh_training_logs[i].name; i++)
+        if (rh_training_logs[i].recognise(text))
+            return &rh_training_logs[i];
+    return NULL;
+}
+
+/* Removes colours; a progress bar's carriage returns become ends of lines. Caller frees. */
+static char *plain_of(const char *text)
+{
+    g_autofree char *tidy = g_strdup(text);
+    char *to = tidy;
+    for (const char *at = tidy; *at; at++) {
+        if (*at == '\033' && at[1] == '[') {
+            for (at += 2; *at && !g_ascii_isalpha(*at); at++)
+                ;
+            if (!*at)
+                break;
+            continue;
+        }
+        *to++ = *at == '\r' && at[1] != '\n' ? '\n' : *at;
+    }
+    *to = '\0';
+    return rh_log_without_prefixes(tidy, true);
+}
+
+bool rh_run_log_begins(const char *text)
+{
+    g_autofree char *plain = plain_of(text);
+    return rh_run_log_reader(plain) != NULL;
+}
+
+/* --- the typical time --- */
+
+static double median_of(double *values, size_t count)
+{
+    gsl_sort(values, 1, count);
+    return gsl_stats_median_from_sorted_data(values, 1, count);
+}
+
+static double seconds_at(const GArray *samples, guint i)
+{
+    return g_array_index(samples, RhRunSample, i).seconds;
+}
+
+static bool is_far(double seconds, double typical, double frac)
+{
+    return seconds > typical * (1 + frac) || seconds < typical / (1 + frac);
+}
+
+RhRunTypical rh_run_typical(const GArray *samples)
+{
+    guint count = samples->len, half = count / 2, kept = 0, from = 0;
+    RhRunTypical t = {.samples = (int32_t)count};
+    if (count == 0)
+        return t;
+    g_autofree double *values = g_new(double, count);
+    for (guint i = half; i < count; i++)
+        values[kept++] = seconds_at(samples, i);
+    double middle = median_of(values, kept);
+    while (count >= FEW && from < half && is_far(seconds_at(samples, from), middle, WARMUP_FRAC))
+        from++;
+    kept = 0;
+    for (guint i = from; i < count; i++) {
+        double seconds = seconds_at(samples, i);
+        if (count < FEW || !is_far(seconds, middle, STALL_FRAC))
+            values[kept++] = seconds;
+    }
+    t.warmup = (int32_t)from;
+    t.stalls = (int32_t)(count - from - kept);
+    t.seconds = median_of(values, kept);
+    double high = gsl_stats_quantile_from_sorted_data(values, 1, kept, 0.9),
+           low = gsl_stats_quantile_from_sorted_data(values, 1, kept, 0.1);
+    t.spread_frac = (high - low) / 2 / t.seconds;
+    return t;
+}
+
+/* --- files --- */
+
+RhRunLog *rh_run_log_parse(const char *name, const char *text, GError **error)
+{
+    g_autofree char *plain = plain_of(text);
+    const RhRunLogReader *reader = rh_run_log_reader(plain);
+    if (!reader) {
+        g_autofree char *known = rh_training_logs_names();
+        rh_fail(error, RH_ERROR_INPUT,
+                "%s:1:1: no log of a training run that is known\nhelp: logs of %s are", name,
+                known);
+        return NULL;
+    }
+    g_autoptr(RhRunLog) log = g_new0(RhRunLog, 1);
+    log->name = g_strdup(name);
+    log->format = reader->name;
+    log->samples = g_array_new(FALSE, TRUE, sizeof(RhRunSample));
+    if (!reader->read(log, plain, error))
+        return NULL;
+    log->typical = rh_run_typical(log->samples);
+    return g_steal_pointer(&log);
+}
+
+RhRunLog *rh_run_log_load(const char *path, GError **error)
+{
+    g_autoptr(GByteArray) bytes = rh_bytes_load(path, FILE_MAX, error);
+    if (!bytes)
+        return NULL;
+    g_autofree char *text = g_strndup((const char *)bytes->data, bytes->len);
+    return rh_run_log_parse(path, text, error);
+}
+
+void rh_run_log_free(RhRunLog *log)
+{
+    if (!log)
+        return;
+    g_free(log->name);
+    g_array_unref(log->samples);
+    g_free(log);
+}
+
+/* --- what it says --- */
+
+double rh_run_log_step_s(const RhRunLog *log, const RhRunJob *job)
+{
+    double samples = (double)job->global_batch, tokens = samples * (double)job->sequence;
+    switch (log->unit) {
+    case RH_RUN_STEP:
+        return log->typical.seconds;
+    case RH_RUN_SAMPLE:
+        return log->typical.seconds * samples;
+    case RH_RUN_TOKEN:
+        return log->typical.seconds * tokens;
+    case RH_RUN_GPU_TOKEN:
+        return log->typical.seconds * tokens / job->gpus;
+    case RH_RUN_NONE:
+    default:
+        return 0;
+    }
+}
+
+char *rh_run_log_describe(const RhRunLog *log)
+{
+    const RhRunTypical *t = &log->typical;
+    int32_t kept = t->samples - t->warmup - t->stalls;
+    if (log->summary)
+        return g_strdup_printf("%s's mean over the whole run, its start and stalls with it",
+                               log->format);
+    GString *text = g_string_new(NULL);
+    g_string_append_printf(text, "%s's log, median of %d", log->format, kept);
+    if (kept < t->samples)
+        g_string_append_printf(text, " of %d", t->samples);
+    g_string_append_printf(text, " iteration%s", t->samples == 1 ? "" : "s");
+    if (t->warmup > 0)
+        g_string_append_printf(text, ", %d of the warm-up", t->warmup);
+    if (t->stalls > 0)
+        g_string_append_printf(text, "%s%d that stalled", t->warmup > 0 ? " and " : ", ",
+                               t->stalls);
+    if (kept < t->samples)
+        g_string_append(text, " left out");
+    return g_string_free(text, FALSE);
+}
