@@ -78,13 +78,13 @@ static RhServeExtrapolation beyond_of(const RhServeQuery *p, const RhServePlan *
     return rh_serve_extrapolation(&serving, &best->deployment, &best->outcome);
 }
 
-static RhServedCaches caches_of(const RhServeQuery *p, const RhServePlan *plan)
+static RhServedCacheList caches_of(const RhServeQuery *p, const RhServePlan *plan)
 {
     RhServing serving = rh_serve_query_serving(p);
     const RhServeEntry *best =
         plan->entries->len > 0 ? &g_array_index(plan->entries, RhServeEntry, 0) : NULL;
     g_autoptr(RhService) service = best ? rh_service_new(&serving, &best->deployment, NULL) : NULL;
-    return service ? rh_served_caches(&serving, &best->deployment, service) : (RhServedCaches){0};
+    return service ? rh_served_caches(&serving, &best->deployment, service) : (RhServedCacheList){0};
 }
 
 static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
@@ -101,7 +101,7 @@ static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
     q.trust = plan->entries->len > 0 ? &trust : NULL;
     RhServeExtrapolation beyond = beyond_of(p, plan);
     q.beyond = &beyond;
-    RhServedCaches caches = caches_of(p, plan);
+    RhServedCacheList caches = caches_of(p, plan);
     q.caches = &caches;
     RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)a->verbosity};
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);

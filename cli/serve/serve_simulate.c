@@ -239,7 +239,7 @@ static int run(const RhArguments *a, GError **error)
     g_auto(RhServeErrorBars) trust =
         rh_serve_error_bars(&serving, &deployment, rh_preempted_count(result));
     question.trust = &trust;
-    RhServedCaches caches = rh_served_caches(&serving, &deployment, service);
+    RhServedCacheList caches = rh_served_caches(&serving, &deployment, service);
     question.caches = &caches;
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result, &failures};

@@ -6,9 +6,9 @@
 
 #define TOKENS_MAX (INT64_C(1) << 30) /* more are counted where a token takes no memory */
 
-RhServedCaches rh_served_caches(const RhServing *s, const RhDeployment *d, const RhService *service)
+RhServedCacheList rh_served_caches(const RhServing *s, const RhDeployment *d, const RhService *service)
 {
-    RhServedCaches caches = {.server = s->server->holds_longest ? s->server->name : NULL};
+    RhServedCacheList caches = {.server = s->server->holds_longest ? s->server->name : NULL};
     for (int32_t p = 0; p < d->pools_count; p++) {
         const RhPool *pool = &d->pools[p];
         RhKvBudget budget = rh_service_kv_budget(service, p);
@@ -46,7 +46,7 @@ static void append_cache(GString *line, const RhServedCache *c, const char *serv
             c->tokens);
 }
 
-void rh_report_caches(GString *out, const RhServedCaches *caches)
+void rh_report_caches(GString *out, const RhServedCacheList *caches)
 {
     if (caches->count == 0)
         return;
@@ -59,7 +59,7 @@ void rh_report_caches(GString *out, const RhServedCaches *caches)
     rh_text_wrap(out, line->str, 10, 79);
 }
 
-void rh_put_caches(RhJsonWriter *w, const RhServedCaches *caches)
+void rh_put_caches(RhJsonWriter *w, const RhServedCacheList *caches)
 {
     rh_json_begin_array(w, "caches");
     for (int32_t p = 0; p < caches->count; p++) {

@@ -17,10 +17,10 @@ typedef struct {
     const char
         *server; /* that does not start where a longest request does not fit; NULL: it does */
     RhServedCache pools[RH_POOLS_MAX];
-} RhServedCaches;
+} RhServedCacheList;
 
-RhServedCaches rh_served_caches(const RhServing *serving, const RhDeployment *deployment,
+RhServedCacheList rh_served_caches(const RhServing *serving, const RhDeployment *deployment,
                                 const RhService *service);
 /* Appends "cache: 332,944 tokens (21.4 GiB a GPU), 2.5 requests of 131,072". */
-void rh_report_caches(GString *out, const RhServedCaches *caches);
-void rh_put_caches(RhJsonWriter *w, const RhServedCaches *caches);
+void rh_report_caches(GString *out, const RhServedCacheList *caches);
+void rh_put_caches(RhJsonWriter *w, const RhServedCacheList *caches);
