@@ -10,6 +10,7 @@
 #include "cli/inputs/result.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/serve/launched_service.h"
 #include "platforms/profile.h"
 #include "report/format.h"
 
@@ -261,6 +262,8 @@ static bool check_file(const char *path, GString *notes, GError **error)
         return false;
     if (known)
         return true;
+    if (rh_launched_service_is(path))
+        return rh_launched_service_check(path, notes, error);
     if (looks_like_layout(path))
         return check_layout(path, notes, error);
     g_autoptr(RhJson) doc = rh_json_load(path, error);

@@ -61,7 +61,7 @@ endforeach()
 install(DIRECTORY workloads/families DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/workloads COMPONENT rehearse)
 install(FILES workloads/multimodal.json workloads/hub.json DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/workloads COMPONENT rehearse)
 install(DIRECTORY strategies/stacks strategies/frameworks DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies COMPONENT rehearse)
-install(DIRECTORY strategies/serve/servers DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies/serve COMPONENT rehearse)
+install(DIRECTORY strategies/serve/servers strategies/serve/engines DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies/serve COMPONENT rehearse)
 install(DIRECTORY strategies/a2a_backends DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies COMPONENT rehearse)
 install(FILES "${CMAKE_BINARY_DIR}/rehearse.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT rehearse)

@@ -36,6 +36,7 @@ typedef struct {
     int64_t runs;
     bool controls;
     /* serve-simulate, serve-plan */
+    const char *from; /* a file that starts what is simulated */
     const char *requests, *lengths, *rate, *arrivals, *ttft, *tpot, *tbt, *e2e;
     int64_t concurrency, count;
     const char *fail;

@@ -7,7 +7,7 @@
 #define INPUT_ROWS                                                                                 \
     RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",                              \
               "model: a config.json, its folder, or a name of `rehearse show workloads`",          \
-              .required = true, .unless = "program", .names = rh_model_names),                     \
+              .required = true, .unless = "program", .or_else = "from", .names = rh_model_names),  \
         RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",                          \
                   "cluster: a file, NAME:NODES as dgx-h100:8, or one line: "                       \
                   "\"h100-sxm:8x4,ib:400Gb/s\"",                                                   \

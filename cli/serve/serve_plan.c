@@ -84,7 +84,8 @@ static RhServedCacheList caches_of(const RhServeQuery *p, const RhServePlan *pla
     const RhServeEntry *best =
         plan->entries->len > 0 ? &g_array_index(plan->entries, RhServeEntry, 0) : NULL;
     g_autoptr(RhService) service = best ? rh_service_new(&serving, &best->deployment, NULL) : NULL;
-    return service ? rh_served_caches(&serving, &best->deployment, service) : (RhServedCacheList){0};
+    return service ? rh_served_caches(&serving, &best->deployment, service)
+                   : (RhServedCacheList){0};
 }
 
 static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)

@@ -6,6 +6,7 @@
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/serve/launched_service.h"
 #include "cli/serve/serve_requests.h"
 #include "cli/unused_settings.h"
 #include "report/json_facts.h"
@@ -189,18 +190,27 @@ static bool check_program(const RhArguments *a, GError **error)
                          "help: leave out --fail, --mtbf, --ttft-timeout and --e2e-timeout");
 }
 
-static int run(const RhArguments *a, GError **error)
+static int run(const RhArguments *arguments, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_TRACE,
                                      RH_OUTPUT_PROGRAM, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
-    RhDeployment deployment = rh_deployment_default();
+    RhArguments words;
+    const RhArguments *a = &words;
+    g_autoptr(RhLaunchedDeployment) launch = NULL;
+    if (!rh_launched_service_read(arguments, &words, &launch, error))
+        return g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
+    RhDeployment deployment = launch ? launch->deployment : rh_deployment_default();
     RhFailures failures;
     g_autoptr(GArray) list = NULL;
     if (!rh_outputs_check(a->outputs, kinds, error) ||
-        !rh_deployment_parse(a->strategy, &deployment, error) ||
+        (a->strategy && !rh_deployment_parse(a->strategy, &deployment, error)) ||
         !read_failures(a, &deployment, &failures, &list, error) || !check_program(a, error))
         return 2;
     g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
+    if (in && launch) {
+        rh_launched_service_settle(launch, in);
+        deployment = launch->deployment;
+    }
     g_autoptr(RhServeRequests) asked = in ? rh_serve_requests_of(a, false, error) : NULL;
     g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
     if (!server || !rh_serve_requests_fits(asked, in->model, a->lengths, error))
@@ -251,7 +261,13 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
-              "deployment: like tp4,replicas=2,batch=256 or server=sglang,tp8", .required = true),
+              "deployment: like tp4,replicas=2,batch=256 or server=sglang,tp8", .required = true,
+              .or_else = "from"),
+    RH_OPTION(
+        from, "from", 0, RH_OPTION_TEXT, "FILE",
+        "deployment, model and format of a file that starts a server: a script or line of "
+        "vllm serve, sglang.launch_server or trtllm-serve, a manifest of Kubernetes or Docker "
+        "Compose; FILE#2: its second server; -s changes keys of it"),
     {0}};
 static const RhOption own_troubles[] = {
     RH_OPTION(ttft_timeout_s, "ttft-timeout", 0, RH_OPTION_QUANTITY, "10s",

@@ -22,7 +22,7 @@ typedef struct {
     const RhServiceResult *unharmed;    /* result without failures; NULL: there are no failures */
     const char *const *words;           /* plans: arguments for serve-simulate; NULL-terminated */
     const RhServeExtrapolation *beyond; /* plans: for the best deployment; NULL: none */
-    const RhServedCacheList *caches;       /* plans: of the best deployment; NULL: not known */
+    const RhServedCacheList *caches;    /* plans: of the best deployment; NULL: not known */
     const RhServeErrorBars *trust; /* error bars, for plans of the best deployment; NULL: none */
 } RhServeQuestion;
 

@@ -6,7 +6,8 @@
 
 #define TOKENS_MAX (INT64_C(1) << 30) /* more are counted where a token takes no memory */
 
-RhServedCacheList rh_served_caches(const RhServing *s, const RhDeployment *d, const RhService *service)
+RhServedCacheList rh_served_caches(const RhServing *s, const RhDeployment *d,
+                                   const RhService *service)
 {
     RhServedCacheList caches = {.server = s->server->holds_longest ? s->server->name : NULL};
     for (int32_t p = 0; p < d->pools_count; p++) {

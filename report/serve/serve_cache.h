@@ -20,7 +20,7 @@ typedef struct {
 } RhServedCacheList;
 
 RhServedCacheList rh_served_caches(const RhServing *serving, const RhDeployment *deployment,
-                                const RhService *service);
+                                   const RhService *service);
 /* Appends "cache: 332,944 tokens (21.4 GiB a GPU), 2.5 requests of 131,072". */
 void rh_report_caches(GString *out, const RhServedCacheList *caches);
 void rh_put_caches(RhJsonWriter *w, const RhServedCacheList *caches);

@@ -88,27 +88,28 @@ static char *launch(const char *deployment)
     return launch_in("bf16", deployment);
 }
 
-/* A deployment's batch and chunk are of all groups of attention, as SGLang's are, whose tensor degree counts all
- * ranks, too; TensorRT-LLM makes a group of each tensor rank, and counts its requests; vLLM those of one group. */
+/* A deployment's batch and chunk are of one group of attention (rh_service_settled), as vLLM's are; SGLang's are of
+ * all groups, whose tensor degree counts all ranks, too; TensorRT-LLM makes a group of each tensor rank, and counts
+ * its requests. */
 static void groups_of_attention_are_counted_as_the_server_does(void)
 {
     g_autofree char *sglang = launch("server=sglang,tp2,dp4,ep8,batch=64,chunk=2048");
     CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--tp-size 8 "));
     CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--dp-size 4 "));
     CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--enable-dp-attention "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--max-running-requests 64 "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--chunked-prefill-size 2048\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--max-running-requests 256 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--chunked-prefill-size 8192\n"));
     g_autofree char *trtllm = launch("server=trtllm,tp1,dp8,ep8,batch=64");
     CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "enable_attention_dp: true\nEND\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "--config attention-dp.yaml "));
     CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "--tp_size 8 "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "--max_batch_size 8 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "--max_batch_size 64 "));
     g_autofree char *unsaid = launch("server=trtllm,tp2,dp4,ep8");
     CU_ASSERT_PTR_NULL(strstr(unsaid, "enable_attention_dp"));
     CU_ASSERT_PTR_NOT_NULL(strstr(unsaid, "# this server has no option for attention groups"));
     g_autofree char *vllm = launch("server=vllm,tp2,dp4,batch=64");
     CU_ASSERT_PTR_NOT_NULL(strstr(vllm, "--tensor-parallel-size 2 "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(vllm, "--max-num-seqs 16\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(vllm, "--max-num-seqs 64\n"));
 }
 
 /* Each pool is told what it does, and in front of both is what knows them. */
