@@ -119,6 +119,11 @@ RhJsonNode *rh_json_add_plain(RhJson *doc, RhJsonNode *parent, const char *key, 
     return rh_json_add_text(doc, parent, key, text, place);
 }
 
+const char *rh_json_raw_text(const RhJsonNode *node)
+{
+    return cJSON_IsString(node) ? node->valuestring : NULL;
+}
+
 /* --- places --- */
 
 const RhJsonPlace *rh_json_place(const RhJson *doc, const RhJsonNode *node)

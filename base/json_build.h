@@ -26,6 +26,8 @@ RhJsonNode *rh_json_add_number(RhJson *doc, RhJsonNode *parent, const char *key,
 /* Adds what an unquoted word is in YAML: null, true or false, a number, or a text. */
 RhJsonNode *rh_json_add_plain(RhJson *doc, RhJsonNode *parent, const char *key, const char *text,
                               const RhJsonPlace *place);
+/* Returns a text as it was read, of any characters and lines; NULL: the node is no text. */
+const char *rh_json_raw_text(const RhJsonNode *node);
 /* Returns the place of a node of a built document; NULL: it has none. */
 const RhJsonPlace *rh_json_place(const RhJson *doc, const RhJsonNode *node);
 /* Returns the line and column of a place, from 1. */

@@ -226,8 +226,9 @@ static const RhOption own[] = {
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
               "write the timeline as a gzipped Chrome trace, for Perfetto", .neutral = true),
     {0}};
-static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
-                                         rh_options_shared, rh_options_help, NULL};
+static const RhOption *const tables[] = {
+    rh_options_inputs, rh_options_from,   rh_options_job,  own,
+    rh_options_launch, rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_simulate = {
     .name = "simulate",

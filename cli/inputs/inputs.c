@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/inputs/inputs_set.h"
+#include "cli/inputs/launch_input.h"
 #include "cli/inputs/scenario.h"
 #include "cli/output/launch_files.h"
 #include "cli/output/terminal.h"
@@ -328,6 +329,8 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
     g_auto(Words) words = {0};
     RhInputsSpec spec;
     RhInputs *in = spec_of(a, &words, &spec, error) ? rh_inputs_load(&spec, error) : NULL;
+    if (in)
+        rh_launch_input_tell(a);
     if (in)
         hint_stack(a, in);
     return in;

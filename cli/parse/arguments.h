@@ -8,7 +8,11 @@
 typedef struct {
     /* inputs */
     const char *workload, *platform, *profile, *strategy, *stack;
-    GPtrArray *sets; /* const char*, "KEY=VALUE" */
+    const char *launch;               /* --from: a launch of the user's */
+    struct RhLaunchFile *launch_file; /* as it was read; owned */
+    char **launch_options;            /* options that it stands for; owned */
+    char *launch_words;               /* these as text; owned */
+    GPtrArray *sets;                  /* const char*, "KEY=VALUE" */
     /* the job */
     int64_t global_batch, sequence, gpus;
     const char *dtype;

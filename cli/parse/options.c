@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/nearest_names.h"
+#include "cli/inputs/launch_input.h"
 #include "cli/parse/commands.h"
 
 #define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))
@@ -249,6 +250,9 @@ void rh_arguments_clear(RhArguments *a)
                            &a->platforms, &a->prices, &a->scenarios};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         g_clear_pointer(lists[i], g_ptr_array_unref);
+    g_clear_pointer(&a->launch_file, rh_launch_file_free);
+    g_clear_pointer(&a->launch_options, g_strfreev);
+    g_clear_pointer(&a->launch_words, g_free);
 }
 
 static void fill_defaults(const RhCommand *command, RhArguments *a)
@@ -352,6 +356,50 @@ static bool read_words(Reading *r, GError **error)
     return true;
 }
 
+/* Takes an option back that was given. */
+static void forget(Reading *r, const RhOption *o)
+{
+    g_autofree char *word = g_strconcat("--", o->name, NULL);
+    guint at = 0;
+    g_ptr_array_remove(r->seen, (void *)o);
+    if (g_ptr_array_find_with_equal_func(r->arguments->recorded, word, g_str_equal, &at))
+        g_ptr_array_remove_range(r->arguments->recorded, at, 2);
+}
+
+/* Reads one option that a launch of the user's stands for; one that is given goes before it, but for
+ * a layout, of which knobs that are not given are its. */
+static bool read_launched(Reading *r, const char *word, const char *value, GString *said,
+                          GError **error)
+{
+    const RhOption *o = rh_options_find(r->command, word + 2, strlen(word) - 2);
+    bool layout = strcmp(word, "--strategy") == 0;
+    const char letter[] = {o ? o->letter : 0, 0};
+    if (layout)
+        r->arguments->strategy = value;
+    if (!o || (o->kind != RH_OPTION_LIST && !layout && g_ptr_array_find(r->seen, o, NULL)))
+        return true;
+    if (layout)
+        forget(r, o);
+    g_string_append_printf(said, " %s%s %s", o->letter ? "-" : word, o->letter ? letter : "",
+                           value);
+    return mark_seen(r, o, value, error) && store_value(o, value, r->arguments, error);
+}
+
+/* Reads the options that the file of --from stands for. */
+static bool read_launch(Reading *r, GError **error)
+{
+    RhArguments *a = r->arguments;
+    if (!a->launch)
+        return true;
+    g_autoptr(GString) said = g_string_new(NULL);
+    a->launch_options = rh_launch_input_words(a, error);
+    for (char **word = a->launch_options; word && *word; word += 2)
+        if (!read_launched(r, word[0], word[1], said, error))
+            return false;
+    a->launch_words = g_strdup(said->str);
+    return a->launch_options != NULL;
+}
+
 bool rh_options_parse(const RhCommand *command, int count, char **words, RhArguments *arguments,
                       GError **error)
 {
@@ -365,5 +413,5 @@ bool rh_options_parse(const RhCommand *command, int count, char **words, RhArgum
         return false;
     if (arguments->help_short || arguments->help_long)
         return true;
-    return check_complete(&r, error);
+    return read_launch(&r, error) && check_complete(&r, error);
 }

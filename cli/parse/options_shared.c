@@ -59,6 +59,15 @@ const RhOption rh_options_job[] = {
     DTYPE_ROW(""),
     {0}};
 
+const RhOption rh_options_from[] = {
+    RH_OPTION(
+        launch, "from", 0, RH_OPTION_TEXT, "FILE",
+        "your own launch: a script of Megatron-LM, TorchTitan, DeepSpeed, NeMo or MaxText, or "
+        "a configuration file of these, axolotl or LLaMA-Factory; options given beside it go "
+        "first",
+        .neutral = true),
+    {0}};
+
 #define TERMINAL_ROWS                                                                              \
     RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "only the answer: no progress, no hints", \
               .neutral = true),                                                                    \

@@ -355,8 +355,9 @@ static const RhOption own[] = {
               "by more than this",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "1%"),
     {0}};
-static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
-                                         rh_options_shared, rh_options_help, NULL};
+static const RhOption *const tables[] = {
+    rh_options_inputs, rh_options_from,   rh_options_job,  own,
+    rh_options_launch, rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_plan = {
     .name = "plan",

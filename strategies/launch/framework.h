@@ -2,6 +2,7 @@
 /* A framework as a table of words. Private to this folder. */
 #include "strategies/knobs.h"
 #include "strategies/launch/launch.h"
+#include "strategies/launch/rows.h"
 #include "workloads/features.h"
 
 /* CUDA's default (CUDA C++ programming guide, environment variables), set explicitly to override an
@@ -9,9 +10,10 @@
 #define RH_LAUNCH_CUDA_QUEUES "CUDA_DEVICE_MAX_CONNECTIONS=8"
 
 /* Text of a launch under construction. */
-typedef struct {
+typedef struct RhLaunchText {
     const RhProblem *c;
     const RhLayout *layout;
+    int64_t sizes[RH_SIZE_LAST];   /* of the model */
     const RhLaunchOptions *extras; /* never NULL */
     GString *environment, *files, *flags, *notes;
     const char *program; /* what is started in place of the framework's own; NULL: that */
@@ -39,14 +41,23 @@ typedef struct {
                   GError **error); /* RH_ERROR_USAGE: the framework has no option for the value */
 } RhLaunchOption;
 
-typedef struct {
+typedef struct RhFramework {
     const char *name;    /* --emit megatron */
     const char *title;   /* Megatron-LM */
     const char *version; /* of the project, whose words and rules these are */
     const char *program; /* what torchrun starts: "pretrain_gpt.py", "-m torchtitan.train" */
     bool starts_itself;  /* RhLaunch.starts_itself */
-    const RhLaunchOption *words;
+    const RhLaunchOption *words; /* NULL: rows say how knobs are written, too */
     int32_t words_count;
+    const RhLaunchRow *rows;
+    int32_t rows_count;
+    const char *assigned; /* between a flag and its value: " ", "=" */
+    const char *dashes;   /* before a flag: "--", "" */
+    /* Of a launch that is read: what is so where nothing is said (a layout's text), settings that
+     * change no cost (patterns, "|" between), and what is worked out when all is read. */
+    const char *usual, *costless;
+    void (*finish)(RhLaunchReading *r);
+    const struct RhFramework *kin; /* whose rows are tried by the last part of a name; NULL: none */
     RhLaunchStart starts[RH_LAUNCH_STARTS_MAX]; /* by rising zero_most; ended by one without how */
     uint32_t
         features; /* RhFeature: those of models that it has options for; all others are refused */

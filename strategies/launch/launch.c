@@ -42,7 +42,7 @@ static const RhLaunchOption *word_of(const RhFramework *f, const RhKnob *knob)
     return NULL;
 }
 
-static bool fail_unsaid(const RhFramework *f, const RhKnob *knob, int32_t value, GError **error)
+bool rh_launch_fail_knob(const RhFramework *f, const RhKnob *knob, int32_t value, GError **error)
 {
     g_autofree char *text = rh_knob_value_text(knob, value);
     g_autofree char *usual = rh_knob_value_text(knob, knob->otherwise);
@@ -55,11 +55,11 @@ static bool write_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob
     const RhLaunchOption *word = word_of(f, knob);
     int32_t value = rh_knob_value(knob, t->layout);
     if (!word)
-        return value == knob->otherwise || fail_unsaid(f, knob, value, error);
+        return value == knob->otherwise || rh_launch_fail_knob(f, knob, value, error);
     if (word->write)
         return word->write(t, error);
     if (word->values && (value >= word->values_count || !word->values[value]))
-        return fail_unsaid(f, knob, value, error);
+        return rh_launch_fail_knob(f, knob, value, error);
     if (word->values && *word->values[value])
         rh_launch_write(t, "%s", word->values[value]);
     if (word->flag)
@@ -107,7 +107,9 @@ static bool write_all(RhLaunchText *t, const RhFramework *f, GError **error)
         return rh_framework_fail(rules, broken, "", error);
     if (!f->check(t->c, t->layout, error))
         return false;
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+    if (!f->words && !rh_launch_write_rows(t, f, error))
+        return false;
+    for (const RhKnob *knob = rh_knobs; f->words && knob->key; knob++)
         if (!write_knob(t, f, knob, error))
             return false;
     if (!f->write_rest(t, error) || !note_start(t, f, error))
@@ -168,6 +170,7 @@ RhLaunch *rh_launch_new_with(const char *framework, const RhProblem *c, const Rh
                       .files = g_string_new(NULL),
                       .flags = g_string_new(NULL),
                       .notes = g_string_new(NULL)};
+    rh_launch_sizes_of(c->model, t.sizes);
     bool fine = write_all(&t, f, error);
     RhLaunch *launch = g_new0(RhLaunch, 1);
     *launch =

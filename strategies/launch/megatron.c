@@ -4,270 +4,181 @@
 #include "strategies/launch/megatron.h"
 #include "base/error.h"
 #include "strategies/launch/framework.h"
-#include "strategies/partition.h"
 #include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 
-/* --- knobs --- */
-
-/* Do stages hold equally many layers each, which is Megatron-LM's default? */
-static bool is_even(const RhProblem *c, const RhLayout *l)
-{
-    return l->stage_layers_count == 0 && l->partition == RH_PARTITION_EVEN &&
-           c->model->layers_count % (l->pp * l->vpp) == 0;
-}
-
-/* Writes the split, as "Et*7|(t*8|)*14t*7L": the layers of each chunk in the order of the model, E
- * the embedding, t a layer, L the head; equal chunks are counted. */
-static void write_split(RhLaunchText *t)
-{
-    int32_t chunks = t->layout->pp * t->layout->vpp;
-    g_autofree int32_t *layers = g_new(int32_t, chunks);
-    rh_partition_layers(t->c, t->layout, layers);
-    rh_launch_write(t, "--pipeline-model-parallel-layout '");
-    for (int32_t g = 0, times; g < chunks; g += times) {
-        bool inner = g > 0 && g < chunks - 1;
-        for (times = 1; inner && g + times < chunks - 1 && layers[g + times] == layers[g]; times++)
-            ;
-        g_autofree char *held = layers[g] ? g_strdup_printf("t*%d", layers[g]) : g_strdup("");
-        if (times > 1)
-            g_string_append_printf(t->flags, "(%s|)*%d", held, times);
-        else
-            g_string_append_printf(t->flags, "%s%s%s", g == 0 ? "E" : "", held,
-                                   g == chunks - 1 ? "L'" : "|");
+#define NUMBER(flag, field, least)                                                                 \
+    {                                                                                              \
+        .name = (flag), .knob = RH_ROW_KNOB(field), .otherwise = (least)                           \
     }
-}
-
-static bool write_pipeline(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    rh_launch_write(t, "--pipeline-model-parallel-size %d", t->layout->pp);
-    if (t->layout->pp > 1 && !is_even(t->c, t->layout))
-        write_split(t);
-    return true;
-}
-
-static bool write_chunks(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    if (t->layout->vpp > 1 && is_even(t->c, t->layout))
-        rh_launch_write(t, "--num-virtual-stages-per-pipeline-rank %d", t->layout->vpp);
-    return true;
-}
-
-static bool write_context(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    if (t->layout->cp > 1)
-        rh_launch_write(t, "--context-parallel-size %d", t->layout->cp);
-    return true;
-}
-
-static bool write_keys_and_values(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    if (t->layout->kv == RH_CONTEXT_RING)
-        return true;
-    rh_launch_write(t, "--cp-comm-type all_gather");
-    return true;
-}
-
-/* Writes the sizes of Ulysses. Transformer Engine gives every rank some key-value heads, and
- * repeats none. */
-static bool write_ulysses(RhLaunchText *t, GError **error)
-{
-    const RhLayout *l = t->layout;
-    if (l->ulysses == 1)
-        return true;
-    for (int k = 0; k < t->c->model->kinds_count; k++)
-        if (t->c->model->kinds[k].kv_heads % (l->tp * l->ulysses) != 0)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "Megatron-LM repeats no key-value heads: tp=%d x ulysses=%d does not "
-                           "divide the %d of %s",
-                           l->tp, l->ulysses, t->c->model->kinds[k].kv_heads, t->c->model->name);
-    if (l->ulysses == l->cp)
-        rh_launch_write(t, "--cp-comm-type a2a");
-    else
-        rh_launch_write(t, "--cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes %d %d",
-                        l->ulysses, l->cp / l->ulysses);
-    return true;
-}
-
-/* Writes the dispatcher that is simulated; experts' matrices are cut like the others by default. */
-static bool write_expert(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    if (t->layout->ep > 1)
-        rh_launch_write(t, "--expert-model-parallel-size %d", t->layout->ep);
-    return true;
-}
-
-static bool write_expert_tensor(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    if (t->layout->etp > 0)
-        rh_launch_write(t, "--expert-tensor-parallel-size %d", t->layout->etp);
-    return true;
-}
-
-#define FSDP                                                                                       \
-    "--use-distributed-optimizer --use-megatron-fsdp --no-gradient-accumulation-fusion "           \
-    "--overlap-grad-reduce --overlap-param-gather --ckpt-format fsdp_dtensor "                     \
-    "--data-parallel-sharding-strategy "
-
-/* Writes ZeRO. Reductions and gathers overlap in the simulation, so they do here. */
-static bool write_zero(RhLaunchText *t, GError **error)
-{
-    static const char *const words[] = {
-        "--overlap-grad-reduce",
-        "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-        FSDP "optim_grads", FSDP "optim_grads_params --init-model-with-meta-device"};
-    (void)error;
-    if (t->layout->zero > 0 || t->layout->dp > 1)
-        rh_launch_write(t, "%s", words[t->layout->zero]);
-    return true;
-}
-
-/* Writes the sharding. Neighbours form a group, as they do here. */
-static bool write_shard(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    if (t->layout->shard > 0)
-        rh_launch_write(t, "--num-distributed-optimizer-instances %d",
-                        rh_train_replicas(t->layout) / t->layout->shard);
-    return true;
-}
-
-/* Number of recomputed layers of every chunk, if all are equal; -1: they are not. */
-static int32_t again_everywhere(const RhProblem *c, const RhLayout *l)
-{
-    int32_t chunks = l->pp * l->vpp, most = 0;
-    g_autofree int32_t *layers = g_new(int32_t, chunks);
-    rh_partition_layers(c, l, layers);
-    for (int32_t g = 0; g < chunks; g++)
-        most = MAX(most, rh_layout_again(l, g, layers[g]));
-    for (int32_t g = 0; g < chunks; g++)
-        if (rh_layout_again(l, g, layers[g]) != MIN(most, layers[g]))
-            return -1;
-    return most;
-}
-
-/* Writes the number of recomputed layers of a chunk, which is the same for all; they are recomputed
- * whole. */
-static bool write_again(RhLaunchText *t, GError **error)
-{
-    const RhLayout *l = t->layout;
-    if (l->recomputed_layers_count == 0)
-        return true;
-    if ((uint32_t)l->recompute != RH_RECOMPUTE_FULL || again_everywhere(t->c, l) < 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "Megatron-LM recomputes whole layers, as many of every chunk\n"
-                       "help: recompute=full with one number for relayers");
-    return true;
-}
-
-/* Writes the recomputation; without a list of modules it is core_attn's. */
-static bool write_recompute(RhLaunchText *t, GError **error)
-{
-    uint32_t modules = (uint32_t)t->layout->recompute;
-    (void)error;
-    if (modules == RH_RECOMPUTE_NONE)
-        return true;
-    if (modules == RH_RECOMPUTE_FULL) {
-        bool some = t->layout->recomputed_layers_count != 0;
-        rh_launch_write(t,
-                        "--recompute-granularity full --recompute-method %s "
-                        "--recompute-num-layers %d",
-                        some ? "block" : "uniform", some ? again_everywhere(t->c, t->layout) : 1);
-        return true;
+#define SWITCH(flag, field, value)                                                                 \
+    {                                                                                              \
+        .name = (flag), .knob = RH_ROW_KNOB(field), .on = (value)                                  \
     }
-    g_autoptr(GString) names = g_string_new(NULL);
-    for (int bit = 0; rh_recompute_modules[bit]; bit++)
-        if (modules >> bit & 1)
-            g_string_append_printf(names, " %s", rh_recompute_modules[bit]);
-    rh_launch_write(t, "--recompute-granularity selective%s%s",
-                    modules == RH_RECOMPUTE_SELECTIVE ? "" : " --recompute-modules",
-                    modules == RH_RECOMPUTE_SELECTIVE ? "" : names->str);
-    return true;
-}
+#define SIZE(flag, which)                                                                          \
+    {                                                                                              \
+        .name = (flag), .size = (which), .otherwise = RH_ROW_ALWAYS                                \
+    }
+#define OWN(flag, function)                                                                        \
+    {                                                                                              \
+        .name = (flag), .write = rh_megatron_write_##function, .read = rh_megatron_read_##function \
+    }
+#define OWN_OF(flag, field, function)                                                              \
+    {                                                                                              \
+        .name = (flag), .knob = RH_ROW_KNOB(field), .write = rh_megatron_write_##function,         \
+        .read = rh_megatron_read_##function                                                        \
+    }
+#define READ(flag, function)                                                                       \
+    {                                                                                              \
+        .name = (flag), .read = rh_megatron_read_##function                                        \
+    }
+#define DERIVED(field)                                                                             \
+    {                                                                                              \
+        .knob = RH_ROW_KNOB(field)                                                                 \
+    }
 
-/* By value. The number of chunks is written for vpp. */
-static const char *const schedule_words[] = {
-    [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
-static const char *const dispatch_words[] = {"", "--moe-enable-deepep"};
-static const char *const expert_overlap_words[] = {
-    [RH_OVERLAP_NONE] = "",
-    [RH_OVERLAP_SHARED] = "--moe-shared-expert-overlap",
-    [RH_OVERLAP_PAIRS] = "--overlap-moe-expert-parallel-comm"};
-static const char *const sequence_words[] = {"", "--sequence-parallel"};
-static const char *const overlap_words[] = {"", "--tp-comm-overlap"};
-static const char *const order_words[] = {
-    [RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP_PP_DP] = "--use-tp-pp-dp-mapping"};
-
-#define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
-
-static const RhLaunchOption megatron_words[] = {
-    {.key = "tp", .flag = "--tensor-model-parallel-size"},
-    {.key = "pp", .write = write_pipeline}, /* stages too */
-    {.key = "dp"},                          /* the world size over the other degrees */
-    {.key = "cp", .write = write_context},
-    {.key = "kv", .write = write_keys_and_values},
-    {.key = "ulysses", .write = write_ulysses},
-    {.key = "ep", .write = write_expert},
-    {.key = "etp", .write = write_expert_tensor},
-    {.key = "dispatch", VALUES(dispatch_words)},
-    {.key = "epoverlap", VALUES(expert_overlap_words)},
-    {.key = "vpp", .write = write_chunks},
-    {.key = "mb", .flag = "--micro-batch-size"},
-    {.key = "zero", .write = write_zero},
-    {.key = "shard", .write = write_shard},
-    {.key = "relayers", .write = write_again},
-    {.key = "recompute", .write = write_recompute},
-    {.key = "schedule", VALUES(schedule_words)},
-    {.key = "sp", VALUES(sequence_words)},
-    {.key = "tpoverlap", VALUES(overlap_words)},
-    {.key = "order", VALUES(order_words)},
-    {.key = "partition"},
-    {.key = "stages"},
+static const RhLaunchRow megatron_rows[] = {
+    NUMBER("tensor-model-parallel-size", tp, RH_ROW_ALWAYS),
+    NUMBER("pipeline-model-parallel-size", pp, RH_ROW_ALWAYS),
+    {.name = "pipeline-model-parallel-layout",
+     .knob = RH_ROW_KNOB(stage_layers_count),
+     .write = rh_megatron_write_split,
+     .read = rh_megatron_read_split,
+     .quoted = true},
+    DERIVED(dp), /* the world size over the other degrees */
+    NUMBER("context-parallel-size", cp, 1),
+    OWN_OF("cp-comm-type", kv, exchange),
+    OWN_OF("hierarchical-context-parallel-sizes", ulysses, hierarchy),
+    NUMBER("expert-model-parallel-size", ep, 1),
+    NUMBER("expert-tensor-parallel-size", etp, 0),
+    SWITCH("moe-enable-deepep", dispatch, RH_DISPATCH_DEEPEP),
+    READ("moe-flex-dispatcher-backend", dispatcher),
+    SWITCH("moe-shared-expert-overlap", overlap, RH_OVERLAP_SHARED),
+    SWITCH("overlap-moe-expert-parallel-comm", overlap, RH_OVERLAP_PAIRS),
+    OWN_OF("num-virtual-stages-per-pipeline-rank", vpp, chunks),
+    READ("num-layers-per-virtual-pipeline-stage", chunk_layers),
+    {.name = "micro-batch-size",
+     .also = "batch-size",
+     .knob = RH_ROW_KNOB(microbatch),
+     .otherwise = RH_ROW_ALWAYS},
+    OWN_OF("use-distributed-optimizer", zero, shared),
+    {.name = "use-megatron-fsdp",
+     .also = "use-custom-fsdp",
+     .write = rh_megatron_write_fsdp,
+     .read = rh_megatron_read_fsdp},
+    READ("use-torch-fsdp2", torch_fsdp),
+    OWN("overlap-grad-reduce", overlap),
+    OWN("data-parallel-sharding-strategy", strategy),
+    OWN_OF("num-distributed-optimizer-instances", shard, instances),
+    DERIVED(recomputed_layers_count), /* written with recompute */
+    OWN_OF("recompute-granularity", recompute, granularity),
+    OWN("recompute-method", method),
+    OWN("recompute-num-layers", again),
+    OWN("recompute-modules", modules),
+    READ("recompute-activations", activations),
+    READ("checkpoint-activations", checkpoint),
+    {.knob = RH_ROW_KNOB(schedule),
+     .allowed = 1 << RH_PIPELINE_1F1B | 1 << RH_PIPELINE_INTERLEAVED},
+    SWITCH("sequence-parallel", sequence_parallel, 1),
+    SWITCH("tp-comm-overlap", tensor_overlap, 1),
+    SWITCH("use-tp-pp-dp-mapping", order, RH_ORDER_TP_PP_DP),
+    DERIVED(partition),
+    /* the model */
+    SIZE("num-layers", RH_SIZE_LAYERS),
+    SIZE("hidden-size", RH_SIZE_HIDDEN),
+    SIZE("ffn-hidden-size", RH_SIZE_FFN),
+    {.name = "swiglu", .size = RH_SIZE_GATED, .on = 1},
+    {.name = "num-experts", .size = RH_SIZE_EXPERTS},
+    {.name = "moe-router-topk", .size = RH_SIZE_ASKED},
+    {.name = "moe-ffn-hidden-size", .size = RH_SIZE_EXPERT_FFN},
+    OWN("moe-expert-capacity-factor", capacity),
+    {.name = "moe-shared-expert-intermediate-size", .size = RH_SIZE_SHARED_FFN},
+    {.name = "moe-layer-freq",
+     .write = rh_megatron_write_frequency,
+     .read = rh_megatron_read_frequency,
+     .quoted = true},
+    SIZE("num-attention-heads", RH_SIZE_HEADS),
+    {.name = "multi-latent-attention", .size = RH_SIZE_LATENT, .on = 1},
+    {.name = "kv-lora-rank", .size = RH_SIZE_KV_LATENT},
+    {.name = "q-lora-rank", .size = RH_SIZE_Q_LATENT},
+    {.name = "qk-head-dim", .size = RH_SIZE_NOPE},
+    {.name = "qk-pos-emb-head-dim", .size = RH_SIZE_ROPE},
+    {.name = "v-head-dim", .size = RH_SIZE_VALUE},
+    OWN("kv-channels", channels),
+    OWN("group-query-attention", grouped_queries),
+    OWN("num-query-groups", groups),
+    {.name = "qk-layernorm", .size = RH_SIZE_QK_NORM, .on = 1},
+    OWN("window-size", window),
+    {.name = "seq-length",
+     .also = "encoder-seq-length",
+     .work = RH_WORK_SEQUENCE,
+     .otherwise = RH_ROW_ALWAYS},
+    OWN("max-position-embeddings", positions),
+    OWN("position-embedding-type", position),
+    READ("use-rotary-position-embeddings", rotary),
+    OWN("rotary-base", rotary_base),
+    OWN("normalization", norm),
+    OWN("disable-bias-linear", unbiased),
+    OWN("add-qkv-bias", qkv_bias),
+    OWN("untie-embeddings-and-output-weights", untied),
+    {.name = "vocab-size", .read = rh_megatron_read_vocabulary},
+    READ("padded-vocab-size", vocabulary),
+    /* the job */
+    {.name = "global-batch-size", .work = RH_WORK_GLOBAL_BATCH, .otherwise = RH_ROW_ALWAYS},
+    OWN("bf16", bf16),
+    OWN("fp16", fp16),
+    OWN("fp8-format", fp8_format),
+    OWN("fp8-recipe", fp8_recipe),
+    READ("fp8-hybrid", fp8_format),
+    OWN("fp4-format", fp4_format),
+    OWN("exp-avg-dtype", moments),
+    OWN("main-grads-dtype", gradients),
+    OWN("fp4-param-gather", fp4_weights),
+    OWN("fp8-param-gather", fp8_weights),
+    READ("optimizer-cpu-offload", offloaded),
+    READ("mtp-num-layers", predicted),
+    READ("model-name", model),
+    READ("tokenizer-model", tokenizer),
 };
 
-/* --- the job and where it runs --- */
+/* Patterns of flags that change neither time nor memory of a step. */
+static const char costless[] =
+    "lr|lr-*|min-lr|adam-*|sgd-*|weight-decay*|start-weight-decay|end-weight-decay|clip-grad|"
+    "train-iters|train-samples|exit-*|log-*|no-log-*|save|save-*|load|load-*|no-load-*|no-save-*|"
+    "eval-*|skip-train|data-*|*-data-path|split|tokenizer-*|vocab-file|merge-file|vocab-extra-ids|"
+    "make-vocab-size-divisible-by|wandb-*|tensorboard-*|seed|init-method-*|override-opt*|"
+    "use-checkpoint-*|finetune|pretrained-checkpoint|distributed-backend|distributed-timeout*|"
+    "local-rank|num-workers|dataloader-*|num-dataset-*|mock-data|no-mmap-*|no-create-*|timing-*|"
+    "optimizer|decoupled-*|rampup-batch-size|loss-scale|initial-loss-scale|min-loss-scale|"
+    "loss-scale-window|hysteresis|squared-relu|moe-grouped-gemm|moe-token-dispatcher-type|"
+    "moe-router-num-groups|attention-backend|attention-dropout|hidden-dropout|rotary-percent|"
+    "rope-*|no-rope-fusion|rotary-scaling-factor|rotary-seq-len-*|norm-epsilon|"
+    "apply-layernorm-1p|transformer-impl|fp4-recipe|use-precision-aware-optimizer|"
+    "exp-avg-sq-dtype|main-params-dtype|grad-reduce-in-bf16|accumulate-allreduce-grads-in-fp32|"
+    "reuse-grad-buf-for-mxfp8-param-ag|overlap-param-gather*|no-gradient-accumulation-fusion|"
+    "init-model-with-meta-device|check-*|no-check-*|rerun-*|result-*|error-injection-*|"
+    "manual-gc*|empty-unused-*|profile*|use-pytorch-profiler|memory-snapshot-*|record-memory-*|"
+    "moe-router-load-balancing-type|moe-aux-loss-coeff|moe-z-loss-coeff|moe-router-score-function|"
+    "moe-router-dtype|moe-router-enable-*|moe-router-bias-update-rate|moe-router-topk-scaling-*|"
+    "moe-router-pre-softmax|moe-per-layer-logging|moe-input-jitter-eps|moe-token-drop-policy|"
+    "moe-router-force-load-balancing|moe-use-legacy-grouped-gemm|moe-router-group-topk|"
+    "use-mcore-models|use-legacy-models|no-position-embedding|async-save|use-dist-ckpt*|"
+    "ckpt-*|auto-detect-ckpt-*|dist-ckpt-*|attention-softmax-in-fp32|no-masked-softmax-fusion|"
+    "apply-query-key-layer-scaling|no-query-key-layer-scaling|use-flash-attn|"
+    "reset-attention-mask|reset-position-ids|eod-mask-loss|no-rope-freq|one-logger-*|"
+    "enable-one-logger|*-one-logger|app-tag-*|disable-straggler-*|straggler-*|log-straggler|"
+    "lazy-mpu-init|use-cpu-initialization|train-sync-interval|adlr-*|calculate-per-token-loss|"
+    "rotary-interleaved|use-rope-scaling|no-initialization|mscale*|beta-fast|beta-slow|"
+    "no-persist-layer-norm|te-rng-tracker|inference-rng-tracker|legacy-tokenizer|"
+    "per-split-data-args-path|replication|spec|export-*|max-tokens-to-oom|hf-*|config-*|"
+    "fp8-margin|fp8-interval|fp8-amax-*|no-fp8-wgrad|first-last-layers-bf16|"
+    "no-bias-gelu-fusion|no-bias-swiglu-fusion|no-bias-dropout-fusion|cross-entropy-loss-fusion|"
+    "cross-entropy-fusion-impl|distributed-*|nnodes|master-*|node-rank";
 
-static void write_optimizer(RhLaunchText *t)
-{
-    bool narrow = rh_launch_has_narrow_moments(t->c), gradients = rh_gradient_bytes(t->c) == 2;
-    if (narrow || gradients)
-        rh_launch_write(t, "--use-precision-aware-optimizer");
-    if (narrow)
-        rh_launch_write(t, "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16");
-    if (gradients)
-        rh_launch_write(t, "--main-grads-dtype bf16 --grad-reduce-in-bf16");
-    if (t->c->job.narrow_weights)
-        rh_launch_write(t, t->c->job.recipe == &rh_recipe_nvfp4 ? "--fp4-param-gather"
-                           : t->c->job.recipe == &rh_recipe_mxfp8
-                               ? "--fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag"
-                               : "--fp8-param-gather");
-}
+/* --- the environment --- */
 
-static void write_job(RhLaunchText *t)
+static void write_tokens(RhLaunchText *t)
 {
-    static const struct {
-        const RhRecipe *recipe;
-        const char *words;
-    } narrow[] = {{&rh_recipe_fp8, "--fp8-format hybrid --fp8-recipe delayed"},
-                  {&rh_recipe_fp8_current, "--fp8-format hybrid --fp8-recipe tensorwise"},
-                  {&rh_recipe_fp8_block, "--fp8-format hybrid --fp8-recipe blockwise"},
-                  {&rh_recipe_mxfp8, "--fp8-format hybrid --fp8-recipe mxfp8"},
-                  {&rh_recipe_nvfp4, "--fp4-format e2m1 --fp4-recipe nvfp4"}};
-    bool fp16 = t->c->job.recipe->dtype == RH_DTYPE_FP16;
-    rh_launch_write(t, "--global-batch-size %" G_GINT64_FORMAT, t->c->job.global_batch);
-    rh_launch_write(t, "%s --transformer-impl transformer_engine", fp16 ? "--fp16" : "--bf16");
-    for (size_t i = 0; i < G_N_ELEMENTS(narrow); i++)
-        if (t->c->job.recipe == narrow[i].recipe)
-            rh_launch_write(t, "%s", narrow[i].words);
-    if (fp16 && rh_gradient_bytes(t->c) == 4)
-        rh_launch_write(t, "--accumulate-allreduce-grads-in-fp32");
-    write_optimizer(t);
     rh_launch_write(t, "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $TOKENIZER "
                        "--make-vocab-size-divisible-by 128 "
                        "--data-path $DATA --train-iters $ITERATIONS --lr $LEARNING_RATE");
@@ -315,10 +226,10 @@ static void write_environment(RhLaunchText *t)
 
 static bool write_rest(RhLaunchText *t, GError **error)
 {
-    if (!rh_megatron_check_model(&rh_framework_megatron, t->c, error))
-        return false;
+    (void)error;
+    rh_megatron_say_rest(t);
     rh_megatron_say_model(&rh_framework_megatron, t);
-    write_job(t);
+    write_tokens(t);
     write_checkpoints(t);
     write_environment(t);
     return true;
@@ -327,6 +238,9 @@ static bool write_rest(RhLaunchText *t, GError **error)
 /* Checks the layout, which may come from another stack that runs more. */
 static bool check_layout(const RhProblem *c, const RhLayout *l, GError **error)
 {
+    if (!rh_megatron_check_model(&rh_framework_megatron, c, error) ||
+        !rh_megatron_check_layout(c, l, error))
+        return false;
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-LM has no flags for adapters (lora.rank=%d)\n"
@@ -353,8 +267,13 @@ const RhFramework rh_framework_megatron = {
     .title = "Megatron-LM",
     .version = "core_v0.15.3",
     .program = "pretrain_gpt.py",
-    .words = megatron_words,
-    .words_count = G_N_ELEMENTS(megatron_words),
+    .rows = megatron_rows,
+    .rows_count = G_N_ELEMENTS(megatron_rows),
+    .assigned = " ",
+    .dashes = "--",
+    .usual = "zero=0,sp=off,recompute=none",
+    .costless = costless,
+    .finish = rh_megatron_finish,
     .starts = {{2, false, "builds its tensor and stage shares on its GPU", 0,
                 "megatron/training/training.py:885"},
                {3, false, "builds the model on the meta device and fills its shards layer by layer",

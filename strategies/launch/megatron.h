@@ -1,9 +1,96 @@
 #pragma once
-/* Megatron-LM's words for a model. Private to this folder. */
+/* Megatron-LM's flags: functions of its rows, one for each direction, and what is written besides.
+ * Private to this folder. */
 #include "strategies/launch/framework.h"
 
-/* RH_ERROR_USAGE: layers, biases or an activation that it has no words for. */
+char *rh_megatron_write_split(const RhLaunchText *t);
+void rh_megatron_read_split(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_chunks(const RhLaunchText *t);
+void rh_megatron_read_chunks(RhLaunchReading *r, const char *text);
+void rh_megatron_read_chunk_layers(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_exchange(const RhLaunchText *t);
+void rh_megatron_read_exchange(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_hierarchy(const RhLaunchText *t);
+void rh_megatron_read_hierarchy(RhLaunchReading *r, const char *text);
+void rh_megatron_read_dispatcher(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_shared(const RhLaunchText *t);
+void rh_megatron_read_shared(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_fsdp(const RhLaunchText *t);
+void rh_megatron_read_fsdp(RhLaunchReading *r, const char *text);
+void rh_megatron_read_torch_fsdp(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_overlap(const RhLaunchText *t);
+void rh_megatron_read_overlap(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_strategy(const RhLaunchText *t);
+void rh_megatron_read_strategy(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_instances(const RhLaunchText *t);
+void rh_megatron_read_instances(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_granularity(const RhLaunchText *t);
+void rh_megatron_read_granularity(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_method(const RhLaunchText *t);
+void rh_megatron_read_method(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_again(const RhLaunchText *t);
+void rh_megatron_read_again(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_modules(const RhLaunchText *t);
+void rh_megatron_read_modules(RhLaunchReading *r, const char *text);
+void rh_megatron_read_activations(RhLaunchReading *r, const char *text);
+void rh_megatron_read_checkpoint(RhLaunchReading *r, const char *text);
+void rh_megatron_finish(RhLaunchReading *r);
+bool rh_megatron_check_layout(const RhProblem *c, const RhLayout *l,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+void rh_megatron_say_rest(RhLaunchText *t);
+char *rh_megatron_write_bf16(const RhLaunchText *t);
+void rh_megatron_read_bf16(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_fp16(const RhLaunchText *t);
+void rh_megatron_read_fp16(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_fp8_format(const RhLaunchText *t);
+void rh_megatron_read_fp8_format(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_fp8_recipe(const RhLaunchText *t);
+void rh_megatron_read_fp8_recipe(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_fp4_format(const RhLaunchText *t);
+void rh_megatron_read_fp4_format(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_moments(const RhLaunchText *t);
+void rh_megatron_read_moments(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_gradients(const RhLaunchText *t);
+void rh_megatron_read_gradients(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_fp8_weights(const RhLaunchText *t);
+void rh_megatron_read_fp8_weights(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_fp4_weights(const RhLaunchText *t);
+void rh_megatron_read_fp4_weights(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_capacity(const RhLaunchText *t);
+void rh_megatron_read_capacity(RhLaunchReading *r, const char *text);
+void rh_megatron_read_offloaded(RhLaunchReading *r, const char *text);
+void rh_megatron_read_predicted(RhLaunchReading *r, const char *text);
+void rh_megatron_read_model(RhLaunchReading *r, const char *text);
+void rh_megatron_read_tokenizer(RhLaunchReading *r, const char *text);
+void rh_megatron_finish_job(RhLaunchReading *r);
+void rh_megatron_say_formats(RhLaunchText *t);
 bool rh_megatron_check_model(const RhFramework *framework, const RhProblem *c,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Flags and notes. */
+char *rh_megatron_write_channels(const RhLaunchText *t);
+void rh_megatron_read_channels(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_grouped_queries(const RhLaunchText *t);
+void rh_megatron_read_grouped_queries(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_groups(const RhLaunchText *t);
+void rh_megatron_read_groups(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_window(const RhLaunchText *t);
+void rh_megatron_read_window(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_frequency(const RhLaunchText *t);
+void rh_megatron_read_frequency(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_positions(const RhLaunchText *t);
+void rh_megatron_read_positions(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_position(const RhLaunchText *t);
+void rh_megatron_read_position(RhLaunchReading *r, const char *text);
+void rh_megatron_read_rotary(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_rotary_base(const RhLaunchText *t);
+void rh_megatron_read_rotary_base(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_norm(const RhLaunchText *t);
+void rh_megatron_read_norm(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_unbiased(const RhLaunchText *t);
+void rh_megatron_read_unbiased(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_qkv_bias(const RhLaunchText *t);
+void rh_megatron_read_qkv_bias(RhLaunchReading *r, const char *text);
+char *rh_megatron_write_untied(const RhLaunchText *t);
+void rh_megatron_read_untied(RhLaunchReading *r, const char *text);
+void rh_megatron_read_vocabulary(RhLaunchReading *r, const char *text);
+void rh_megatron_finish_model(RhLaunchReading *r);
 void rh_megatron_say_model(const RhFramework *framework, RhLaunchText *t);

@@ -6,6 +6,8 @@
 
 #include "workloads/operators/operator.h"
 
+#define WORK_GROUPED (RH_WORK_OWN + 11) /* between those of megatron_layout.c and megatron_job.c */
+
 /* Are two kinds alike except for the network after attention, which is dense in some layers and has
  * experts in others? */
 static bool same_attention(const RhLayerKind *a, const RhLayerKind *b)
@@ -36,38 +38,226 @@ bool rh_megatron_check_model(const RhFramework *framework, const RhProblem *c, G
         framework, c, 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU2, true, error);
 }
 
-static void write_heads(RhLaunchText *t, const RhLayerKind *k)
+/* --- heads --- */
+
+static bool has_latent(const RhLaunchText *t)
 {
-    rh_launch_write(t, "--num-attention-heads %d", k->heads);
-    if ((int64_t)k->heads * k->head_size != t->c->model->hidden)
-        rh_launch_write(t, "--kv-channels %d", k->head_size);
-    if (k->kv_heads != k->heads)
-        rh_launch_write(t, "--group-query-attention --num-query-groups %d", k->kv_heads);
+    return t->sizes[RH_SIZE_LATENT] == 1;
 }
 
-static void write_latents(RhLaunchText *t, const RhLayerKind *k)
+char *rh_megatron_write_channels(const RhLaunchText *t)
 {
-    rh_launch_write(t, "--num-attention-heads %d --multi-latent-attention --kv-lora-rank %d",
-                    k->heads, k->kv_lora_rank);
-    if (k->q_lora_rank > 0)
-        rh_launch_write(t, "--q-lora-rank %d", k->q_lora_rank);
-    rh_launch_write(t, "--qk-head-dim %d --qk-pos-emb-head-dim %d --v-head-dim %d",
-                    k->head_size - k->qk_rope_head_dim, k->qk_rope_head_dim, k->v_head_dim);
+    const int64_t *s = t->sizes;
+    return has_latent(t) || s[RH_SIZE_HEADS] * s[RH_SIZE_HEAD] == s[RH_SIZE_HIDDEN]
+               ? NULL
+               : g_strdup_printf("%" G_GINT64_FORMAT, s[RH_SIZE_HEAD]);
 }
 
-static void write_attention(RhLaunchText *t, const RhLayerKind *k)
+void rh_megatron_read_channels(RhLaunchReading *r, const char *text)
+{
+    (void)rh_launch_read_number(r, text, &r->sizes[RH_SIZE_HEAD]);
+}
+
+static bool has_groups(const RhLaunchText *t)
+{
+    return !has_latent(t) && t->sizes[RH_SIZE_GROUPS] != t->sizes[RH_SIZE_HEADS];
+}
+
+char *rh_megatron_write_grouped_queries(const RhLaunchText *t)
+{
+    return has_groups(t) ? g_strdup("") : NULL;
+}
+
+/* Reads the switch without which the number of groups has no effect. */
+void rh_megatron_read_grouped_queries(RhLaunchReading *r, const char *text)
+{
+    r->work[WORK_GROUPED] = rh_launch_read_switch(text);
+}
+
+char *rh_megatron_write_groups(const RhLaunchText *t)
+{
+    return has_groups(t) ? g_strdup_printf("%" G_GINT64_FORMAT, t->sizes[RH_SIZE_GROUPS]) : NULL;
+}
+
+void rh_megatron_read_groups(RhLaunchReading *r, const char *text)
+{
+    (void)rh_launch_read_number(r, text, &r->sizes[RH_SIZE_GROUPS]);
+}
+
+char *rh_megatron_write_window(const RhLaunchText *t)
+{
+    return t->sizes[RH_SIZE_WINDOW] > 0
+               ? g_strdup_printf("%" G_GINT64_FORMAT ",0", t->sizes[RH_SIZE_WINDOW])
+               : NULL;
+}
+
+void rh_megatron_read_window(RhLaunchReading *r, const char *text)
+{
+    g_autofree char *first =
+        g_strndup(text + strspn(text, "( "), strcspn(text + strspn(text, "( "), ", "));
+    (void)rh_launch_read_number(r, first, &r->sizes[RH_SIZE_WINDOW]);
+}
+
+/* --- layers with experts --- */
+
+char *rh_megatron_write_frequency(const RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
-    (k->mixer == &rh_attention ? write_heads : write_latents)(t, k);
-    if (k->qk_norm)
-        rh_launch_write(t, "--qk-layernorm");
-    if (k->window_tokens > 0)
-        rh_launch_write(t, "--window-size %d,0", k->window_tokens);
-    rh_launch_write(t, "--attention-backend %s",
-                    t->c->stack->flash_attention ? "flash" : "unfused");
-    rh_launch_write(t, "--attention-dropout %s --hidden-dropout %s",
-                    m->attention_dropout ? "0.1" : "0", m->hidden_dropout ? "0.1" : "0");
+    if (!rh_model_kind_with(m, &rh_mixture) || m->kinds_count == 1)
+        return NULL;
+    GString *out = g_string_new("(");
+    for (int32_t i = 0, count; i < m->layers_count; i += count) {
+        for (count = 1;
+             i + count < m->layers_count && m->kind_of_layer[i + count] == m->kind_of_layer[i];
+             count++)
+            ;
+        g_string_append_printf(out, "%s[%d]*%d", i > 0 ? "+" : "",
+                               m->kinds[m->kind_of_layer[i]].ffn == &rh_mixture, count);
+    }
+    g_string_append_c(out, ')');
+    return g_string_free(out, FALSE);
 }
+
+/* Reads how many layers have no experts, "([0]*3+[1]*58)" or "[0,0,1,1]"; a number says that each
+ * so many layers have some. */
+void rh_megatron_read_frequency(RhLaunchReading *r, const char *text)
+{
+    const char *c = text + strspn(text, "( '\"");
+    int64_t dense = 0;
+    if (g_ascii_isdigit(*c)) {
+        int64_t every = g_ascii_strtoll(c, NULL, 10);
+        if (every > 1)
+            rh_launch_tell(r,
+                           "experts in each %" G_GINT64_FORMAT ". layer alone: say the model "
+                           "with -w",
+                           every);
+        return;
+    }
+    while (g_str_has_prefix(c, "[0]")) {
+        char *end = (char *)(uintptr_t)c + 3;
+        dense += c[3] == '*' ? g_ascii_strtoll(c + 4, &end, 10) : 1;
+        c = end + strspn(end, "+ ");
+    }
+    if (*c == '[' && c[1] == '0')
+        for (c++; *c == '0'; c += 1 + strspn(c + 1, ", "))
+            dense++;
+    r->sizes[RH_SIZE_DENSE_LAYERS] = dense;
+}
+
+/* --- positions, norms, biases --- */
+
+char *rh_megatron_write_positions(const RhLaunchText *t)
+{
+    return g_strdup_printf("%" G_GINT64_FORMAT, MAX(t->c->model->positions, t->c->job.sequence));
+}
+
+void rh_megatron_read_positions(RhLaunchReading *r, const char *text)
+{
+    (void)rh_launch_read_number(r, text, &r->sizes[RH_SIZE_POSITIONS]);
+}
+
+char *rh_megatron_write_position(const RhLaunchText *t)
+{
+    RhPosition position = t->c->model->position;
+    return g_strdup(position == RH_POSITION_ROTARY    ? "rope"
+                    : position == RH_POSITION_LEARNED ? "learned_absolute"
+                                                      : "none");
+}
+
+void rh_megatron_read_position(RhLaunchReading *r, const char *text)
+{
+    r->sizes[RH_SIZE_ROTARY] = strcmp(text, "rope") == 0 || strcmp(text, "yarn") == 0;
+}
+
+void rh_megatron_read_rotary(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        r->sizes[RH_SIZE_ROTARY] = 1;
+}
+
+char *rh_megatron_write_rotary_base(const RhLaunchText *t)
+{
+    return t->c->model->position == RH_POSITION_ROTARY
+               ? g_strdup_printf("%" G_GINT64_FORMAT, t->c->model->rotary_base)
+               : NULL;
+}
+
+void rh_megatron_read_rotary_base(RhLaunchReading *r, const char *text)
+{
+    (void)rh_launch_read_number(r, text, &r->sizes[RH_SIZE_ROTARY_BASE]);
+}
+
+char *rh_megatron_write_norm(const RhLaunchText *t)
+{
+    return g_strdup(t->c->model->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
+}
+
+void rh_megatron_read_norm(RhLaunchReading *r, const char *text)
+{
+    r->sizes[RH_SIZE_RMS] = strcmp(text, "RMSNorm") == 0;
+}
+
+char *rh_megatron_write_unbiased(const RhLaunchText *t)
+{
+    return t->sizes[RH_SIZE_BIASED] == 1 ? NULL : g_strdup("");
+}
+
+void rh_megatron_read_unbiased(RhLaunchReading *r, const char *text)
+{
+    r->sizes[RH_SIZE_BIASED] = !rh_launch_read_switch(text);
+}
+
+char *rh_megatron_write_qkv_bias(const RhLaunchText *t)
+{
+    return t->sizes[RH_SIZE_BIASED] != 1 && t->sizes[RH_SIZE_QKV_BIASED] == 1 ? g_strdup("") : NULL;
+}
+
+void rh_megatron_read_qkv_bias(RhLaunchReading *r, const char *text)
+{
+    r->sizes[RH_SIZE_QKV_BIASED] = rh_launch_read_switch(text);
+}
+
+char *rh_megatron_write_untied(const RhLaunchText *t)
+{
+    return t->sizes[RH_SIZE_TIED] == 1 ? NULL : g_strdup("");
+}
+
+void rh_megatron_read_untied(RhLaunchReading *r, const char *text)
+{
+    r->sizes[RH_SIZE_TIED] = !rh_launch_read_switch(text);
+}
+
+void rh_megatron_read_vocabulary(RhLaunchReading *r, const char *text)
+{
+    (void)rh_launch_read_number(r, text, &r->sizes[RH_SIZE_VOCAB]);
+}
+
+/* Sets what Megatron-LM's models have where no flag says otherwise. */
+void rh_megatron_finish_model(RhLaunchReading *r)
+{
+    static const struct {
+        RhLaunchSize size;
+        int64_t usual;
+    } usual[] = {{RH_SIZE_GATED, 0},  {RH_SIZE_RMS, 0},     {RH_SIZE_ROTARY, 0}, {RH_SIZE_TIED, 1},
+                 {RH_SIZE_BIASED, 1}, {RH_SIZE_QK_NORM, 0}, {RH_SIZE_LATENT, 0}};
+    int64_t *s = r->sizes;
+    if (s[RH_SIZE_HIDDEN] < 0)
+        return;
+    for (size_t i = 0; i < G_N_ELEMENTS(usual); i++)
+        if (s[usual[i].size] < 0)
+            s[usual[i].size] = usual[i].usual;
+    if (r->work[WORK_GROUPED] != 1 || s[RH_SIZE_GROUPS] < 0)
+        s[RH_SIZE_GROUPS] = s[RH_SIZE_HEADS];
+    if (s[RH_SIZE_FFN] < 0)
+        s[RH_SIZE_FFN] =
+            s[RH_SIZE_GATED] == 1 ? 4 * s[RH_SIZE_HIDDEN] * 2 / 3 / 64 * 64 : 4 * s[RH_SIZE_HIDDEN];
+    if (s[RH_SIZE_EXPERTS] > 0 && s[RH_SIZE_ASKED] < 0)
+        s[RH_SIZE_ASKED] = 2;
+    if (s[RH_SIZE_EXPERTS] > 0 && s[RH_SIZE_EXPERT_FFN] < 0)
+        s[RH_SIZE_EXPERT_FFN] = s[RH_SIZE_FFN];
+}
+
+/* --- numerics and the like, which change no cost --- */
 
 /* Writes YaRN for latent attention, which scales by default: 4,096 original tokens, 32 and 1 are
  * its own values. */
@@ -106,105 +296,49 @@ static bool write_scaling(RhLaunchText *t, const RhRopeScaling *rope)
     return true;
 }
 
-static void write_rotation(const RhFramework *framework, RhLaunchText *t)
+/* Writes what a mixture's flags do not follow from elsewhere. */
+static void say_experts(RhLaunchText *t, const RhLayerKind *k)
 {
-    const RhModel *m = t->c->model;
-    const RhNumerics *n = &m->numerics;
-    RhLaunchNumber room;
-    bool latent = m->kinds[0].mixer != &rh_attention;
-    rh_launch_write(t, "--position-embedding-type rope --rotary-base %" G_GINT64_FORMAT,
-                    m->rotary_base);
-    if (n->rotary_frac < 1)
-        rh_launch_write(t, "--rotary-percent %s", rh_launch_number(&room, n->rotary_frac));
-    bool written = latent ? write_yarn(t, n) : write_scaling(t, &n->rope);
-    rh_launch_note_numerics(t, framework, written);
-}
-
-static void write_positions(const RhFramework *framework, RhLaunchText *t)
-{
-    const RhModel *m = t->c->model;
-    rh_launch_write(t,
-                    "--seq-length %" G_GINT64_FORMAT " --max-position-embeddings %" G_GINT64_FORMAT,
-                    t->c->job.sequence, MAX(m->positions, t->c->job.sequence));
-    if (m->position == RH_POSITION_ROTARY)
-        write_rotation(framework, t);
-    else
-        rh_launch_write(t, "--position-embedding-type %s",
-                        m->position == RH_POSITION_LEARNED ? "learned_absolute" : "none");
-}
-
-/* Writes the layers without experts and with, in their order: "([0]*3+[1]*58)". */
-static void write_layers_with_experts(RhLaunchText *t)
-{
-    const RhModel *m = t->c->model;
-    rh_launch_write(t, "--moe-layer-freq '(");
-    for (int32_t i = 0, count; i < m->layers_count; i += count) {
-        for (count = 1;
-             i + count < m->layers_count && m->kind_of_layer[i + count] == m->kind_of_layer[i];
-             count++)
-            ;
-        g_string_append_printf(t->flags, "%s[%d]*%d", i > 0 ? "+" : "",
-                               m->kinds[m->kind_of_layer[i]].ffn == &rh_mixture, count);
-    }
-    g_string_append(t->flags, ")'");
-}
-
-static void write_experts(RhLaunchText *t, const RhLayerKind *k)
-{
-    rh_launch_write(t,
-                    "--num-experts %d --moe-router-topk %d --moe-ffn-hidden-size %" G_GINT64_FORMAT
-                    " --moe-grouped-gemm --moe-token-dispatcher-type %s",
-                    k->experts, k->experts_per_token, k->ffn_width,
+    rh_launch_write(t, "--moe-grouped-gemm --moe-token-dispatcher-type %s",
                     t->layout->dispatch == RH_DISPATCH_DEEPEP ? "flex" : "alltoall");
-    if (t->c->job.load.capacity > 0)
-        rh_launch_write(t, "--moe-expert-capacity-factor %g", t->c->job.load.capacity);
     if (k->n_group > 1)
         rh_launch_write(t, "--moe-router-num-groups %d --moe-router-group-topk %d", k->n_group,
                         k->topk_group);
-    if (k->shared_width > 0)
-        rh_launch_write(t, "--moe-shared-expert-intermediate-size %" G_GINT64_FORMAT,
-                        k->shared_width);
-    if (t->c->model->kinds_count > 1)
-        write_layers_with_experts(t);
     rh_launch_note(
         t, "how the router of the experts scores and balances does not affect the time and is not "
            "set: add --moe-router-score-function, --moe-router-load-balancing-type and "
            "others as the model needs them");
 }
 
-static void write_feed_forward(RhLaunchText *t)
+static void say_rotation(const RhFramework *framework, RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
-    const RhLayerKind *dense = rh_model_kind_with(m, &rh_ffn),
-                      *mixed = rh_model_kind_with(m, &rh_mixture);
-    rh_launch_write(t, "--ffn-hidden-size %" G_GINT64_FORMAT "%s",
-                    dense ? dense->ffn_width : mixed->ffn_width,
-                    m->kinds[0].ffn_gated                            ? " --swiglu"
-                    : rh_launch_activation(m) == RH_ACTIVATION_RELU2 ? " --squared-relu"
-                                                                     : "");
-    if (mixed)
-        write_experts(t, mixed);
+    const RhNumerics *n = &m->numerics;
+    RhLaunchNumber room;
+    bool written = true;
+    if (m->position == RH_POSITION_ROTARY && n->rotary_frac < 1)
+        rh_launch_write(t, "--rotary-percent %s", rh_launch_number(&room, n->rotary_frac));
+    if (m->position == RH_POSITION_ROTARY)
+        written = has_latent(t) ? write_yarn(t, n) : write_scaling(t, &n->rope);
+    rh_launch_note_numerics(t, framework, m->position == RH_POSITION_ROTARY && written);
 }
 
 void rh_megatron_say_model(const RhFramework *framework, RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
-    const RhLayerKind *k = &m->kinds[0];
-    rh_launch_write(t, "--num-layers %d --hidden-size %" G_GINT64_FORMAT, m->layers_count,
-                    m->hidden);
-    write_feed_forward(t);
-    write_attention(t, k);
-    write_positions(framework, t);
-    rh_launch_write(t, "--normalization %s", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
+    const RhLayerKind *mixed = rh_model_kind_with(m, &rh_mixture);
     RhLaunchNumber room;
+    if (!m->kinds[0].ffn_gated && rh_launch_activation(m) == RH_ACTIVATION_RELU2)
+        rh_launch_write(t, "--squared-relu");
+    if (mixed)
+        say_experts(t, mixed);
+    rh_launch_write(t, "--attention-backend %s",
+                    t->c->stack->flash_attention ? "flash" : "unfused");
+    rh_launch_write(t, "--attention-dropout %s --hidden-dropout %s",
+                    m->attention_dropout ? "0.1" : "0", m->hidden_dropout ? "0.1" : "0");
+    say_rotation(framework, t);
     if (m->numerics.norm_epsilon > 0)
         rh_launch_write(t, "--norm-epsilon %s", rh_launch_number(&room, m->numerics.norm_epsilon));
     if (m->numerics.gain_from_one)
         rh_launch_write(t, "--apply-layernorm-1p");
-    if (!k->o_bias)
-        rh_launch_write(t, "--disable-bias-linear%s", k->qkv_bias ? " --add-qkv-bias" : "");
-    if (!m->tied_embeddings)
-        rh_launch_write(t, "--untie-embeddings-and-output-weights");
-    if (m->position != RH_POSITION_ROTARY)
-        rh_launch_note_numerics(t, framework, false);
 }

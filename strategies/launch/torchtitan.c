@@ -4,174 +4,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/launch/framework.h"
-#include "strategies/partition.h"
+#include "strategies/launch/torchtitan.h"
 #include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 
 #define ONE_FLAVOR_FILE "rehearsed_model.py"
-
-/* --- knobs --- */
-
-static const char *const schedule_names[RH_PIPELINE_LAST] = {
-    [RH_PIPELINE_GPIPE] = "GPipe",
-    [RH_PIPELINE_1F1B] = "1F1B",
-    [RH_PIPELINE_INTERLEAVED] = "Interleaved1F1B",
-    [RH_PIPELINE_ZB_V] = "ZBVZeroBubble",
-    [RH_PIPELINE_DUALPIPE_V] = "DualPipeV",
-};
-
-/* Do chunks have the layers that generate_llm_fqn_per_model_part of pipeline_parallel.py gives
- * them, with the embedding counted as `first` layers and the head as `last`? */
-static bool deals_out(const int32_t *layers, int32_t chunks, int32_t count, int32_t first,
-                      int32_t last)
-{
-    int32_t all = count + first + last, each = all / chunks, more = all % chunks;
-    if (each == 0 || first > each || last > each)
-        return false;
-    for (int32_t g = 0; g < chunks; g++) {
-        int32_t held = each + (g < more) - (g == 0 ? first : 0) - (g == chunks - 1 ? last : 0);
-        if (held != layers[g])
-            return false;
-    }
-    return true;
-}
-
-static bool write_split(RhLaunchText *t, GError **error)
-{
-    int32_t chunks = t->layout->pp * t->layout->vpp, count = t->c->model->layers_count;
-    g_autofree int32_t *layers = g_new(int32_t, chunks);
-    rh_partition_layers(t->c, t->layout, layers);
-    for (int32_t ends = 0; ends <= 2 * (count / chunks); ends++)
-        for (int32_t first = 0; first <= ends; first++) {
-            int32_t all = count + ends, each = (all + chunks - 1) / chunks;
-            if ((all + each - 1) / each != chunks ||
-                !deals_out(layers, chunks, count, first, ends - first))
-                continue;
-            rh_launch_write(t,
-                            "--parallelism.pipeline_parallel_layers_per_stage %d "
-                            "--parallelism.pipeline_parallel_first_stage_less_layers %d "
-                            "--parallelism.pipeline_parallel_last_stage_less_layers %d",
-                            each, first, ends - first);
-            return true;
-        }
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "TorchTitan deals out layers evenly, embedding and head counted as some; this "
-                   "split of %d layers over pp%d vpp%d is not one of these\n"
-                   "help: plan with `partition=uniform`, or vpp that divides the layers",
-                   count, t->layout->pp, t->layout->vpp);
-}
-
-static bool write_pipeline(RhLaunchText *t, GError **error)
-{
-    const RhLayout *l = t->layout;
-    if (l->pp == 1)
-        return true;
-    if (!schedule_names[l->schedule])
-        return rh_fail(error, RH_ERROR_USAGE, "TorchTitan has no schedule=%s",
-                       rh_pipeline_kind_name(l->schedule));
-    rh_launch_write(t,
-                    "--parallelism.pipeline_parallel_degree %d "
-                    "--parallelism.pipeline_parallel_schedule %s "
-                    "--parallelism.pipeline_parallel_microbatch_size %d",
-                    l->pp, schedule_names[l->schedule], l->microbatch);
-    return write_split(t, error);
-}
-
-/* Writes the micro-batch. A pipeline takes all samples of a replica at once. */
-static bool write_microbatch(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    rh_launch_write(t, "--training.local_batch_size %" G_GINT64_FORMAT,
-                    t->layout->pp > 1 ? t->c->job.global_batch / t->layout->dp
-                                      : (int64_t)t->layout->microbatch);
-    return true;
-}
-
-static bool write_context(RhLaunchText *t, GError **error)
-{
-    (void)error;
-    if (t->layout->cp > 1)
-        rh_launch_write(t,
-                        "--parallelism.context_parallel_degree %d "
-                        "--parallelism.context_parallel_rotate_method %s",
-                        t->layout->cp, t->layout->kv == RH_CONTEXT_RING ? "alltoall" : "allgather");
-    return true;
-}
-
-static bool write_expert(RhLaunchText *t, GError **error)
-{
-    const RhLayout *l = t->layout;
-    int32_t etp = rh_train_expert_tensor(l);
-    if (l->ep == 1)
-        return etp == l->tp ||
-               rh_fail(error, RH_ERROR_USAGE, "TorchTitan has etp beside ep above 1 alone");
-    int32_t shards = l->zero == 0 ? 1 : l->shard > 0 ? l->shard : rh_train_replicas(l);
-    if (shards * l->tp % (l->ep * etp) != 0)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "TorchTitan spreads experts over ranks that share out weights: ep=%d, etp=%d "
-            "do not divide %d of these x tp=%d",
-            l->ep, etp, shards, l->tp);
-    rh_launch_write(
-        t, "--parallelism.expert_parallel_degree %d --parallelism.expert_tensor_parallel_degree %d",
-        l->ep, etp);
-    return true;
-}
-
-/* Writes ZeRO. FSDP2 shards all three states; it keeps the gathered weights for backward (ZeRO-2's
- * traffic), or not. */
-static bool write_zero(RhLaunchText *t, GError **error)
-{
-    const RhLayout *l = t->layout;
-    (void)error;
-    int32_t replicas = rh_train_replicas(l), shard = l->shard > 0 ? l->shard : replicas;
-    if (l->zero == 0) {
-        rh_launch_write(t,
-                        "--parallelism.data_parallel_replicate_degree %d "
-                        "--parallelism.data_parallel_shard_degree 1",
-                        l->dp);
-        return true;
-    }
-    rh_launch_write(t,
-                    "--parallelism.data_parallel_replicate_degree %d "
-                    "--parallelism.data_parallel_shard_degree %d "
-                    "--parallelism.fsdp_reshard_after_forward %s",
-                    replicas / shard, shard / l->cp, l->zero == 3 ? "always" : "never");
-    return true;
-}
-
-static const char *const dispatch_words[] = {"",
-                                             "--parallelism.expert_parallel_comm_backend deepep"};
-static const char *const recompute_words[] = {
-    [RH_RECOMPUTE_NONE] = "--activation_checkpoint.mode none",
-    [RH_RECOMPUTE_FULL] = "--activation_checkpoint.mode full"};
-static const char *const overlap_words[] = {"", "--parallelism.enable_async_tensor_parallel"};
-static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = ""};
-
-#define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
-
-static const RhLaunchOption torchtitan_words[] = {
-    {.key = "tp", .flag = "--parallelism.tensor_parallel_degree"},
-    {.key = "pp", .write = write_pipeline}, /* its schedule and split too */
-    {.key = "dp"},                          /* follows from ZeRO */
-    {.key = "cp", .write = write_context},
-    {.key = "kv"}, /* written with cp */
-    {.key = "ep", .write = write_expert},
-    {.key = "etp"}, /* written with ep */
-    {.key = "dispatch", VALUES(dispatch_words)},
-    {.key = "vpp"},
-    {.key = "mb", .write = write_microbatch},
-    {.key = "zero", .write = write_zero},
-    {.key = "shard"},
-    {.key = "recompute", VALUES(recompute_words)},
-    {.key = "schedule"},
-    {.key = "sp"}, /* always on with tensor parallelism */
-    {.key = "tpoverlap", VALUES(overlap_words)},
-    {.key = "order", VALUES(order_words)},
-    {.key = "partition"},
-    {.key = "stages"},
-};
 
 /* --- the model: a flavor of one of the project's models, in a file of its own --- */
 
@@ -302,11 +139,7 @@ static bool write_formats(RhLaunchText *t, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan's %s is of linear layers here, and not of experts",
                        recipe->name);
-    if (recipe == &rh_recipe_fp8_current)
-        rh_launch_write(t, "--model.converters quantize.linear.float8");
-    else if (recipe == &rh_recipe_mxfp8)
-        rh_launch_write(t, "--model.converters quantize.linear.mx");
-    else if (recipe != &rh_recipe_bf16)
+    if (recipe != &rh_recipe_bf16 && recipe != &rh_recipe_fp8_current && recipe != &rh_recipe_mxfp8)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan has no %s\nhelp: `dtype=bf16`, fp8-current or mxfp8",
                        recipe->name);
@@ -336,11 +169,7 @@ static void write_checkpoints(RhLaunchText *t)
 
 static bool write_rest(RhLaunchText *t, GError **error)
 {
-    const RhJob *job = &t->c->job;
     write_model(t);
-    rh_launch_write(
-        t, "--training.seq_len %" G_GINT64_FORMAT " --training.global_batch_size %" G_GINT64_FORMAT,
-        job->sequence, job->global_batch);
     if (!write_formats(t, error))
         return false;
     rh_launch_write(t, "--training.dataset c4 --training.dataset_path $DATA --training.steps "
@@ -391,7 +220,8 @@ static bool check_grid(const RhProblem *c, const RhLayout *l, GError **error)
 
 static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
-    return check_model(c, error) && check_job(c, error) && check_grid(c, l, error);
+    return check_model(c, error) && check_job(c, error) && check_grid(c, l, error) &&
+           rh_torchtitan_check_stages(c, l, error) && rh_torchtitan_check_expert(c, l, error);
 }
 
 const RhFramework rh_framework_torchtitan = {
@@ -399,8 +229,13 @@ const RhFramework rh_framework_torchtitan = {
     .title = "TorchTitan",
     .version = "v0.2.2",
     .program = "-m torchtitan.train",
-    .words = torchtitan_words,
-    .words_count = G_N_ELEMENTS(torchtitan_words),
+    .rows = rh_torchtitan_rows,
+    .rows_count = RH_TORCHTITAN_ROWS,
+    .assigned = " ",
+    .dashes = "--",
+    .usual = "sp=on,recompute=none",
+    .costless = rh_torchtitan_costless,
+    .finish = rh_torchtitan_finish,
     .starts = {{3, false, "builds the model on the meta device and fills its share on its GPU", 0,
                 "torchtitan/train.py:147"}},
     .check = check,

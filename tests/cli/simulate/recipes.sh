@@ -9,7 +9,7 @@ rehearse simulate "${job[@]}" -p dgx-h100 --dtype nvfp4 2>&1
 rehearse simulate "${job[@]}" -p dgx-h100 --dtype mxfp8 2>&1
 rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --dtype mxfp8 --rate 1/s --lengths in=100,out=10 2>&1
 rehearse plan -w llama-3.1-8b --global-batch 32 --seq 8192 -p dgx-b200 --fix tp=2 --dtype nvfp4 --emit megatron |
-    grep -o -e '--fp4.*nvfp4'
+    grep -oE -e '--fp4-[a-z]+ [a-z0-9]+'
 step() { rehearse simulate "${job[@]}" -p dgx-b200 --dtype "$1" --json | sed -n 's/^  "step_time_s": \(.*\),/\1/p'; }
 # Narrower is quicker; scales looked for first cost a read more; a sixteenth of scales more than a 32nd.
 printf '%s\n' "$(step bf16)" "$(step fp8)" "$(step nvfp4)" | sort -rn -c && echo 'bf16 > fp8 > nvfp4'

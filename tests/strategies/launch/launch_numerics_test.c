@@ -35,8 +35,8 @@ static void check_rows(const Row *rows, size_t count, bool there)
 static void files_are_said_as_they_are(void)
 {
     static const Row rows[] = {
-        {"megatron", "llama-3.1-8b", "dp64,zero1",
-         "--rotary-base 500000 --use-rope-scaling --rope-scaling-factor 8 "},
+        {"megatron", "llama-3.1-8b", "dp64,zero1", "--rotary-base 500000 "},
+        {"megatron", "llama-3.1-8b", "dp64,zero1", "--use-rope-scaling --rope-scaling-factor 8 "},
         {"megatron", "llama-3.2-1b", "dp64,zero1", "--rope-scaling-factor 32 "},
         {"megatron", "llama-3.1-8b", "dp64,zero1", "--norm-epsilon 1e-05 "},
         {"megatron", "qwen3-8b", "dp64,zero1", "--norm-epsilon 1e-06 "},
@@ -56,10 +56,12 @@ static void files_are_said_as_they_are(void)
         {"deepspeed", "llama-3.1-8b", "dp64,zero3", "\"rope_type\": \"llama3\""},
         {"deepspeed", "llama-3.1-8b", "dp64,zero3", "\"original_max_position_embeddings\": 8192"},
         {"megatron", "nemotron-4-340b", "tp8,pp8,dp1,zero1",
-         "--num-layers 96 --hidden-size 18432 --ffn-hidden-size 73728 --squared-relu "},
+         "--num-layers 96 --hidden-size 18432 --ffn-hidden-size 73728 "},
+        {"megatron", "nemotron-4-340b", "tp8,pp8,dp1,zero1", " --squared-relu "},
         {"megatron", "nemotron-4-15b", "tp8,dp8,zero1",
-         "--rotary-base 10000 --rotary-percent 0.5 --normalization LayerNorm --norm-epsilon 1e-05 "
-         "--apply-layernorm-1p"},
+         "--rotary-base 10000 --normalization LayerNorm "},
+        {"megatron", "nemotron-4-15b", "tp8,dp8,zero1",
+         "--rotary-percent 0.5 --norm-epsilon 1e-05 --apply-layernorm-1p"},
         {"nemo", "nemotron-4-340b", "tp8,pp8,dp1,zero1", "activation_func=squared_relu"},
         {"nemo", "nemotron-4-340b", "tp8,pp8,dp1,zero1", "rotary_percent=0.5"},
         {"nemo", "nemotron-4-15b", "tp8,dp8,zero1", "layernorm_zero_centered_gamma=True"},

@@ -1,0 +1,39 @@
+#pragma once
+/* Who reads which launch: private to this folder. */
+#include "strategies/launch/framework.h"
+#include "strategies/launch/launch_read.h"
+
+/* Tables that launches are read by, of frameworks whose launches other functions write or nothing does. */
+extern const RhFramework rh_framework_axolotl, rh_framework_llamafactory, rh_framework_trainer,
+    rh_framework_maxtext_read, rh_framework_nemo_read;
+
+/* Names the model by what was said of it, as r->model and r->sets. */
+void rh_launch_find_workload(RhLaunchReading *r);
+
+typedef enum {
+    RH_LAUNCH_NONE,
+    RH_LAUNCH_JSON,
+    RH_LAUNCH_TOML,
+    RH_LAUNCH_YAML,
+    RH_LAUNCH_PYTHON,
+    RH_LAUNCH_COMMAND
+} RhLaunchFormat;
+
+/* Kinds of launches, by what only they have: keys of a file, or words of a command. A file is the
+ * first kind of which it has a key of `any`, and all of `all`. */
+typedef struct {
+    const char *about;
+    const RhFramework *framework;
+    RhLaunchFormat format;
+    const char *any, *all; /* names, "|" between */
+} RhLaunchKind;
+
+RhLaunchFormat rh_launch_format_of(const char *text);
+/* Return a kind of the table; NULL: it is of none. */
+const RhLaunchKind *rh_launch_kind_of_tree(RhLaunchFormat format, const RhLaunchSettings *s);
+const RhLaunchKind *rh_launch_kind_of_command(const RhShellCommand *command);
+
+/* --- commands --- */
+
+/* What a launcher's words say: torchrun, srun, accelerate, deepspeed, mpirun; and #SBATCH lines. */
+void rh_launch_read_launcher(RhLaunchReading *r, const RhShellCommand *command, guint words);

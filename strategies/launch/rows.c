@@ -1,0 +1,233 @@
+#include "strategies/launch/rows.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/launch/framework.h"
+
+/* --- writing --- */
+
+/* Returns the number that a row is about; -1: it is not said. */
+static int64_t number_of(const RhLaunchText *t, const RhLaunchRow *row)
+{
+    if (row->knob > 0)
+        return rh_knob_value(&rh_knobs[row->knob - 1], t->layout);
+    if (row->size > 0)
+        return t->sizes[row->size];
+    return row->work == RH_WORK_GLOBAL_BATCH ? t->c->job.global_batch
+           : row->work == RH_WORK_SEQUENCE   ? t->c->job.sequence
+           : row->work == RH_WORK_LORA_RANK  ? t->c->job.lora.rank
+                                             : -1;
+}
+
+/* Returns the value of a row's setting; NULL: it is not written. Caller frees. */
+static char *value_of(const RhLaunchText *t, const RhLaunchRow *row)
+{
+    if (row->write)
+        return row->write(t);
+    if (row->read || row->otherwise == RH_ROW_NEVER)
+        return NULL;
+    int64_t number = number_of(t, row);
+    if (row->on != 0)
+        return number == row->on ? g_strdup("") : NULL;
+    return number == row->otherwise || number < 0 ? NULL
+                                                  : g_strdup_printf("%" G_GINT64_FORMAT, number);
+}
+
+static bool is_said(const RhLaunchRow *row, const RhKnob *knob, int32_t value)
+{
+    if (row->knob != 1 + (int32_t)(knob - rh_knobs))
+        return false;
+    if (!row->name)
+        return row->allowed == 0 || (value < 32 && (row->allowed >> value & 1) != 0);
+    return row->on == 0 || row->write || row->on == value || value == 0; /* by leaving it out */
+}
+
+/* Checks that every knob stands at its default or has a row for its value. */
+static bool check_knobs(const RhLaunchText *t, const RhFramework *f, GError **error)
+{
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        int32_t value = rh_knob_value(knob, t->layout);
+        bool said = value == knob->otherwise;
+        for (int32_t i = 0; !said && i < f->rows_count; i++)
+            said = is_said(&f->rows[i], knob, value);
+        if (!said)
+            return rh_launch_fail_knob(f, knob, value, error);
+    }
+    return true;
+}
+
+bool rh_launch_write_rows(RhLaunchText *t, const RhFramework *f, GError **error)
+{
+    if (!check_knobs(t, f, error))
+        return false;
+    for (int32_t i = 0; i < f->rows_count; i++) {
+        const RhLaunchRow *row = &f->rows[i];
+        g_autofree char *value = row->name ? value_of(t, row) : NULL;
+        const char *quote = row->quoted ? "'" : "";
+        if (value)
+            rh_launch_write(t, "%s%s%s%s%s%s", f->dashes, row->name, *value ? f->assigned : "",
+                            *value ? quote : "", value, *value ? quote : "");
+    }
+    return true;
+}
+
+/* --- what reading finds --- */
+
+void rh_launch_problem(RhLaunchReading *r, const char *help, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    rh_json_problem(r->at->doc, r->at->node, help, "%s", text);
+}
+
+void rh_launch_tell(RhLaunchReading *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_ptr_array_add(r->notes, g_strdup_vprintf(format, args));
+    va_end(args);
+}
+
+bool rh_launch_read_number(RhLaunchReading *r, const char *text, int64_t *value)
+{
+    char *end = NULL;
+    double number = g_ascii_strtod(text, &end);
+    if (strcmp(text, "auto") == 0 || strcmp(text, "None") == 0 || strcmp(text, "null") == 0)
+        return false;
+    if (end != text && !*end && number == floor(number) && fabs(number) < 9e15) {
+        *value = (int64_t)number;
+        return true;
+    }
+    rh_launch_problem(r, "such as 8", "%s must be a whole number, not \"%s\"", r->at->name, text);
+    return false;
+}
+
+bool rh_launch_read_switch(const char *text)
+{
+    static const char *const off[] = {"false", "False", "FALSE", "0",    "no",
+                                      "off",   "none",  "None",  "null", NULL};
+    return !g_strv_contains(off, text);
+}
+
+void rh_launch_store(RhLaunchReading *r, int32_t place, int64_t value)
+{
+    const RhKnob *knob = &rh_knobs[place - 1];
+    if (value < knob->low || value > knob->high) {
+        rh_launch_problem(r, NULL, "%s: no %s is %" G_GINT64_FORMAT, r->at ? r->at->name : "",
+                          knob->key, value);
+        return;
+    }
+    rh_knob_store(knob, &r->layout, (int32_t)value);
+    r->given |= UINT64_C(1) << (place - 1);
+}
+
+/* --- reading --- */
+
+/* Does a name stand in "a|b|c"? A flag's "-" and "_" are one. */
+static bool names_it(const char *names, const char *name)
+{
+    if (!names)
+        return false;
+    size_t length = strlen(name);
+    for (const char *c = names; *c; c += strcspn(c, "|") + (c[strcspn(c, "|")] == '|')) {
+        if (strcspn(c, "|") != length)
+            continue;
+        size_t i = 0;
+        while (i < length && (c[i] == name[i] || (strchr("-_", c[i]) && strchr("-_", name[i]))))
+            i++;
+        if (i == length)
+            return true;
+    }
+    return false;
+}
+
+static const RhLaunchRow *row_of(const RhFramework *f, const char *name)
+{
+    for (int32_t i = 0; i < f->rows_count; i++) {
+        const RhLaunchRow *row = &f->rows[i];
+        if (row->name && (names_it(row->name, name) || names_it(row->also, name)))
+            return row;
+    }
+    const char *dot = strrchr(name, '.');
+    return f->kin ? row_of(f->kin, dot ? dot + 1 : name) : NULL;
+}
+
+/* Is it a setting without effect on the cost? Patterns have "*" at their ends alone. */
+static bool is_costless(const RhFramework *f, const char *name)
+{
+    g_auto(GStrv) patterns = g_strsplit(f->costless ? f->costless : "", "|", -1);
+    g_autofree char *plain = g_strdelimit(g_strdup(name), "_", '-');
+    for (char **pattern = patterns; *pattern; pattern++) {
+        g_strdelimit(*pattern, "_", '-');
+        if (g_pattern_match_simple(*pattern, plain))
+            return true;
+    }
+    const char *dot = strrchr(name, '.');
+    return f->kin && is_costless(f->kin, dot ? dot + 1 : name);
+}
+
+static void read_by(RhLaunchReading *r, const RhLaunchRow *row, const char *text)
+{
+    int64_t value = 0;
+    if (row->read) {
+        row->read(r, text);
+        return;
+    }
+    if (row->on != 0) {
+        if (!rh_launch_read_switch(text))
+            return;
+        value = row->on;
+    } else if (row->write && !row->knob && !row->size && !row->work) {
+        return; /* is written for the numerics alone */
+    } else if (!rh_launch_read_number(r, text, &value)) {
+        return;
+    }
+    if (row->knob > 0)
+        rh_launch_store(r, row->knob, value);
+    else if (row->size > 0)
+        r->sizes[row->size] = value;
+    else if (row->work > 0)
+        r->work[row->work] = value;
+}
+
+static bool is_switch_text(const char *text)
+{
+    static const char *const words[] = {"",  "true", "false", "True", "False",
+                                        "1", "0",    "yes",   "no",   NULL};
+    return g_strv_contains(words, text);
+}
+
+static void read_setting(RhLaunchReading *r, const RhLaunchSetting *s)
+{
+    const RhLaunchRow *row = row_of(r->framework, s->name);
+    g_autofree char *line =
+        g_strdup_printf("%s%s%s", s->name, *s->text ? " " : "", *s->text ? s->text : "");
+    if (!s->said)
+        return;
+    r->at = s;
+    bool has_own_use = row && (row->read || row->knob || row->size || row->work);
+    bool is_switch = row && row->on != 0;
+    if (!row && (!*s->name || is_costless(r->framework, s->name)))
+        return;
+    if (!row) {
+        g_ptr_array_add(r->unknown, g_steal_pointer(&line));
+    } else if (has_own_use && !s->whole && !is_switch) {
+        g_ptr_array_add(r->outside, g_steal_pointer(&line));
+    } else if (has_own_use) {
+        read_by(r, row, is_switch && !is_switch_text(s->text) ? "" : s->text);
+        g_ptr_array_add(r->used, g_steal_pointer(&line));
+    }
+}
+
+void rh_launch_read_rows(RhLaunchReading *r)
+{
+    const GArray *rows = r->settings->rows;
+    for (guint i = 0; i < rows->len; i++)
+        read_setting(r, &g_array_index(rows, RhLaunchSetting, i));
+    r->at = NULL;
+}

@@ -1,0 +1,323 @@
+/* Settings of trainings under the Trainer of Hugging Face Transformers: DeepSpeed's configuration, the
+ * Trainer's own options, axolotl's and LLaMA-Factory's files. They are read by one table, as the three
+ * set up the same Trainer; what is written for DeepSpeed (deepspeed.c) is among its rows. */
+#include <string.h>
+
+#include "strategies/launch/readers.h"
+
+/* Figures that these alone have, beside RhLaunchWork. */
+enum {
+    WORK_FSDP = RH_WORK_OWN, /* 1: weights are shared out, 2: gradients */
+    WORK_GROUPED,            /* FSDP inside a node, replicas over nodes */
+    WORK_HALF,               /* 1: bf16, 2: fp16, 0: neither */
+    WORK_ADAPTER,            /* 1: adapters, 2: beside weights of 4 bits, 0: none */
+    WORK_FULL,               /* layers are recomputed */
+    WORK_EIGHT,              /* moments of 8 bits */
+    WORK_TENSOR,
+};
+
+static void read_half(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        r->work[WORK_HALF] = 1; /* "auto" of axolotl is bf16 where the GPU has it */
+}
+
+static void read_fp16(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text) && strcmp(text, "auto") != 0)
+        r->work[WORK_HALF] = 2;
+}
+
+static void read_fp8(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        r->dtype = "fp8-current";
+}
+
+static void read_gradients(RhLaunchReading *r, const char *text)
+{
+    if (strcmp(text, "bf16") == 0)
+        g_ptr_array_add(r->sets, g_strdup("gradients=bf16"));
+}
+
+static void read_checkpointing(RhLaunchReading *r, const char *text)
+{
+    r->work[WORK_FULL] = rh_launch_read_switch(text);
+}
+
+static void read_no_checkpointing(RhLaunchReading *r, const char *text)
+{
+    r->work[WORK_FULL] = !rh_launch_read_switch(text);
+}
+
+/* Reads "full_shard auto_wrap", "hybrid_shard", "1"; FULL_SHARD and the like of a file's own. */
+static void read_fsdp(RhLaunchReading *r, const char *text)
+{
+    g_autofree char *plain = g_ascii_strdown(text, -1);
+    if (strstr(plain, "full_shard") || strstr(plain, "hybrid_shard") || strcmp(plain, "1") == 0 ||
+        strcmp(plain, "true") == 0)
+        r->work[WORK_FSDP] = 1;
+    else if (strstr(plain, "shard_grad_op") || strcmp(plain, "2") == 0)
+        r->work[WORK_FSDP] = 2;
+    else if (strstr(plain, "no_shard") || strcmp(plain, "3") == 0)
+        r->work[WORK_FSDP] = 0;
+    if (strstr(plain, "hybrid"))
+        r->work[WORK_GROUPED] = 1;
+    if (strstr(plain, "offload"))
+        rh_launch_tell(r, "states are simulated on the GPU, not on the host: time and memory "
+                          "differ");
+}
+
+/* Notes that FSDP is set up at all; the default shares weights out. */
+static void read_fsdp_part(RhLaunchReading *r, const char *text)
+{
+    (void)text;
+    if (r->work[WORK_FSDP] < 0)
+        r->work[WORK_FSDP] = 1;
+}
+
+static void read_reshard(RhLaunchReading *r, const char *text)
+{
+    r->work[WORK_FSDP] = rh_launch_read_switch(text) ? 1 : 2;
+}
+
+static void read_offload(RhLaunchReading *r, const char *text)
+{
+    if (strcmp(text, "cpu") == 0 || strcmp(text, "nvme") == 0 || strcmp(text, "true") == 0)
+        rh_launch_tell(r,
+                       "%s: states are simulated on the GPU, not on the host: time and memory "
+                       "differ",
+                       r->at->name);
+}
+
+static void read_model(RhLaunchReading *r, const char *text)
+{
+    g_free(r->model);
+    r->model = g_strdup(text);
+}
+
+static void read_adapter(RhLaunchReading *r, const char *text)
+{
+    r->work[WORK_ADAPTER] = strcmp(text, "qlora") == 0                                 ? 2
+                            : strcmp(text, "lora") == 0                                ? 1
+                            : rh_launch_read_switch(text) && strcmp(text, "full") != 0 ? 1
+                                                                                       : 0;
+}
+
+static void read_four_bits(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        rh_launch_tell(r, "weights of 4 bits beside adapters are simulated in 16 bits: memory is "
+                          "too large");
+}
+
+static void read_bits(RhLaunchReading *r, const char *text)
+{
+    if (strcmp(text, "4") == 0)
+        read_four_bits(r, "true");
+}
+
+static void read_optimizer(RhLaunchReading *r, const char *text)
+{
+    r->work[WORK_EIGHT] = strstr(text, "8bit") != NULL;
+}
+
+static void read_deepspeed(RhLaunchReading *r, const char *text)
+{
+    static const char *const stages[] = {"zero0", "zero1", "zero2", "zero3"};
+    for (int64_t stage = 0; stage < (int64_t)G_N_ELEMENTS(stages); stage++) {
+        g_autofree char *ds = g_strdup_printf("ds_z%" G_GINT64_FORMAT, stage);
+        g_autofree char *zero = g_strdup_printf("zero_stage%" G_GINT64_FORMAT, stage);
+        g_autofree char *stage_of = g_strdup_printf("stage%" G_GINT64_FORMAT, stage);
+        if (strstr(text, stages[stage]) || strstr(text, ds) || strstr(text, zero) ||
+            strstr(text, stage_of))
+            if (!(r->given & RH_KNOB_BIT(zero)))
+                rh_launch_store(r, RH_ROW_KNOB(zero), stage);
+    }
+    if (strstr(text, "offload"))
+        rh_launch_tell(r, "states are simulated on the GPU, not on the host: time and memory "
+                          "differ");
+}
+
+static void read_packing(RhLaunchReading *r, const char *text)
+{
+    if (!rh_launch_read_switch(text))
+        rh_launch_tell(r, "samples are simulated as full sequences: without packing many are "
+                          "shorter");
+}
+
+static void read_targets(RhLaunchReading *r, const char *text)
+{
+    static const struct {
+        const char *name, *module;
+    } names[] = {{"q_proj", "linear_qkv"},
+                 {"o_proj", "linear_proj"},
+                 {"gate_proj", "linear_fc1"},
+                 {"up_proj", "linear_fc1"},
+                 {"down_proj", "linear_fc2"}};
+    g_autoptr(GString) out = g_string_new(NULL);
+    if (strstr(text, "all"))
+        return;
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (strstr(text, names[i].name) && !strstr(out->str, names[i].module))
+            g_string_append_printf(out, "%s%s", out->len > 0 ? "+" : "", names[i].module);
+    g_free(r->texts[0]);
+    r->texts[0] = out->len > 0 ? g_strdup(out->str) : NULL;
+}
+
+static void read_rank(RhLaunchReading *r, const char *text)
+{
+    (void)rh_launch_read_number(r, text, &r->work[RH_WORK_LORA_RANK]);
+}
+
+static void finish_adapters(RhLaunchReading *r)
+{
+    int64_t rank = r->work[RH_WORK_LORA_RANK];
+    bool asked = r->work[WORK_ADAPTER] > 0 || (r->work[WORK_ADAPTER] < 0 && rank > 0);
+    if (!asked)
+        return;
+    g_ptr_array_add(r->sets, g_strdup_printf("lora.rank=%" G_GINT64_FORMAT, rank > 0 ? rank : 8));
+    if (r->texts[0])
+        g_ptr_array_add(r->sets, g_strdup_printf("lora.modules=%s", r->texts[0]));
+}
+
+static void finish(RhLaunchReading *r)
+{
+    int64_t fsdp = r->work[WORK_FSDP];
+    if (!r->dtype)
+        r->dtype = r->work[WORK_HALF] == 2 ? "fp16" : "bf16";
+    if (r->work[WORK_HALF] < 0 && r->framework != &rh_framework_trainer)
+        rh_launch_tell(r, "no number format is said: bf16 is simulated");
+    if (fsdp >= 0 && !(r->given & RH_KNOB_BIT(zero)))
+        rh_launch_store(r, RH_ROW_KNOB(zero), fsdp == 1 ? 3 : fsdp == 2 ? 2 : 0);
+    else if (!(r->given & RH_KNOB_BIT(zero)))
+        rh_launch_store(r, RH_ROW_KNOB(zero), 0);
+    if (r->work[WORK_GROUPED] == 1 && r->work[RH_WORK_GPUS_OF_NODE] > 1)
+        rh_launch_store(r, RH_ROW_KNOB(shard), r->work[RH_WORK_GPUS_OF_NODE]);
+    rh_launch_store(r, RH_ROW_KNOB(recompute),
+                    r->work[WORK_FULL] == 1 ? RH_RECOMPUTE_FULL : RH_RECOMPUTE_NONE);
+    if (r->work[WORK_EIGHT] == 1)
+        g_ptr_array_add(r->sets, g_strdup("moments=8bit"));
+    if (r->work[RH_WORK_ACCUMULATION] < 0 && r->work[RH_WORK_GLOBAL_BATCH] < 0)
+        r->work[RH_WORK_ACCUMULATION] = 1;
+    finish_adapters(r);
+    r->stack = "deepspeed";
+}
+
+#define READ(names, function)                                                                      \
+    {                                                                                              \
+        .name = (names), .read = (function)                                                        \
+    }
+
+static const RhLaunchRow rows[] = {
+    /* DeepSpeed's configuration */
+    {.name = "train_batch_size", .work = RH_WORK_GLOBAL_BATCH},
+    {.name = "train_micro_batch_size_per_gpu",
+     .also = "micro_batch_size|per_device_train_batch_size",
+     .knob = RH_ROW_KNOB(microbatch)},
+    {.name = "gradient_accumulation_steps", .work = RH_WORK_ACCUMULATION},
+    {.name = "zero_optimization.stage", .also = "zero_stage", .knob = RH_ROW_KNOB(zero)},
+    {.name = "zero_optimization.zero_hpz_partition_size", .knob = RH_ROW_KNOB(hpz)},
+    {.name = "tensor_parallel.autotp_size",
+     .also = "tensor_parallel_size|tensor_parallel.tp_size",
+     .knob = RH_ROW_KNOB(tp)},
+    {.name = "context_parallel_size",
+     .also = "sequence_parallel_degree|sequence_parallel_size",
+     .knob = RH_ROW_KNOB(cp)},
+    {.name = "dp_shard_size", .knob = RH_ROW_KNOB(shard)},
+    READ("zero_optimization.offload_optimizer.device", read_offload),
+    READ("zero_optimization.offload_param.device", read_offload),
+    READ("zero_optimization.cpu_offload", read_offload),
+    {.name = "bf16.enabled", .also = "bf16|bfloat16", .read = read_half},
+    {.name = "fp16.enabled", .also = "fp16|float16", .read = read_fp16},
+    READ("fp8", read_fp8),
+    READ("data_types.grad_accum_dtype", read_gradients),
+    /* options of the Trainer and of programs around it */
+    {.name = "block_size",
+     .also = "max_seq_length|max_seq_len|model_max_length|cutoff_len|sequence_len|max_length",
+     .work = RH_WORK_SEQUENCE},
+    READ("gradient_checkpointing", read_checkpointing),
+    READ("disable_gradient_checkpointing", read_no_checkpointing),
+    READ("fsdp_config.activation_checkpointing", read_checkpointing),
+    READ("fsdp", read_fsdp),
+    {.name = "fsdp_config.fsdp_sharding_strategy",
+     .also = "fsdp_sharding_strategy|fsdp_final_sharding_strategy",
+     .read = read_fsdp},
+    {.name = "fsdp_config.reshard_after_forward",
+     .also = "fsdp_config.fsdp_reshard_after_forward|fsdp_reshard_after_forward",
+     .read = read_reshard},
+    {.name = "fsdp_config.fsdp_version",
+     .also = "fsdp_version|fsdp_config.auto_wrap_policy|fsdp_config.fsdp_auto_wrap_policy|"
+             "fsdp_config.fsdp_transformer_layer_cls_to_wrap|"
+             "fsdp_config.transformer_layer_cls_to_wrap|fsdp_transformer_layer_cls_to_wrap",
+     .read = read_fsdp_part},
+    {.name = "fsdp_config.fsdp_offload_params",
+     .also = "fsdp_config.offload_params|fsdp_offload_params",
+     .read = read_offload},
+    {.name = "deepspeed", .also = "deepspeed_config", .read = read_deepspeed},
+    {.name = "model_name_or_path",
+     .also = "base_model|model_name|model_id|config_name",
+     .read = read_model},
+    {.name = "adapter", .also = "finetuning_type|peft_type|use_peft", .read = read_adapter},
+    {.name = "lora_r", .also = "lora_rank|peft_lora_r|lora_dim", .read = read_rank},
+    {.name = "lora_target_modules", .also = "lora_target", .read = read_targets},
+    READ("load_in_4bit", read_four_bits),
+    READ("quantization_bit", read_bits),
+    {.name = "optimizer", .also = "optim|optimizer.type", .read = read_optimizer},
+    /* a config.json that the launch writes */
+    {.name = "hidden_size", .size = RH_SIZE_HIDDEN},
+    {.name = "intermediate_size", .size = RH_SIZE_FFN},
+    {.name = "num_hidden_layers", .size = RH_SIZE_LAYERS},
+    {.name = "num_attention_heads", .size = RH_SIZE_HEADS},
+    {.name = "num_key_value_heads", .size = RH_SIZE_GROUPS},
+    {.name = "head_dim", .size = RH_SIZE_HEAD},
+    {.name = "vocab_size", .size = RH_SIZE_VOCAB},
+    {.name = "max_position_embeddings", .size = RH_SIZE_POSITIONS},
+    {.name = "rope_theta", .size = RH_SIZE_ROTARY_BASE},
+    {.name = "sample_packing", .also = "packing", .read = read_packing},
+};
+
+/* Patterns of settings that change neither time nor memory of a step. */
+static const char costless[] =
+    "hidden_act|rms_norm_eps|rope_scaling.*|tie_word_embeddings|attention_bias|mlp_bias|"
+    "sliding_window|use_sliding_window|max_window_layers|learning_rate|lr*|weight_decay|adam_*|warmup*|num_epochs|num_train_epochs|max_steps|"
+    "logging_*|log_*|save_*|eval*|output_dir|overwrite_*|report_to|run_name|seed|data_seed|wandb_*|"
+    "mlflow_*|comet_*|use_wandb|hub_*|push_to_hub|tokenizer*|model_type|trust_remote_code|dataset*|"
+    "datasets*|test_datasets*|val_set_size|val_size|train_on_inputs|group_by_length|special_tokens*|"
+    "tokens*|chat_template*|template|stage|do_train|do_eval|do_predict|ddp_timeout|resume_from_*|"
+    "preprocessing_*|dataloader_*|max_samples|overwrite_cache|plot_loss|gradient_clipping|"
+    "max_grad_norm|steps_per_print|wall_clock_breakdown|scheduler*|optimizer.params*|"
+    "zero_allow_untested_optimizer|zero_force_ds_cpu_optimizer|fp16.*|bf16.*|"
+    "zero_optimization.overlap_comm|zero_optimization.contiguous_gradients|"
+    "zero_optimization.reduce_scatter|zero_optimization.*_bucket_size|"
+    "zero_optimization.allgather_partitions|zero_optimization.sub_group_size|"
+    "zero_optimization.stage3_*|zero_optimization.round_robin_gradients|"
+    "zero_optimization.offload_*.*|zero_optimization.ignore_unused_parameters|"
+    "zero_optimization.memory_efficient_linear|zero_optimization.elastic_checkpoint|"
+    "zero_optimization.load_from_fp32_weights|prescale_gradients|dump_state|flops_profiler.*|"
+    "comms_logger.*|tensorboard.*|csv_monitor.*|monitor_config.*|checkpoint.*|aio.*|"
+    "communication_data_type|data_types.*|amp.enabled|local_rank|gradient_checkpointing_kwargs*|"
+    "activation_checkpointing.*|base_model_config|base_model_ignore_patterns|strict|"
+    "dataset_prepared_path|early_stopping_patience|flash_attention|flash_attn|flash_attn_2|"
+    "sdp_attention|xformers_attention|s2_attention|attn_implementation|lora_alpha|lora_dropout|"
+    "lora_modules_to_save|lora_fan_in_fan_out|lora_target_linear|lora_model_dir|is_*_derived_model|"
+    "auto_resume_*|debug|pad_to_sequence_len|plugins|liger_*|use_fast_tokenizer|shuffle_*|"
+    "eval_sample_packing|remove_unused_columns|neftune_*|rl|rl_*|trl*|load_in_8bit|gptq*|unfrozen_*|"
+    "tf32|fsdp_config.*|fsdp_*|do_*|train_file|validation_*|preprocess*|data_path|data_name|"
+    "cosine_*|hf_*|bnb_*|enable_liger_kernel|use_reentrant_gc|use_unsloth*|ray_*|resize_token_*|"
+    "additional_target|pure_bf16|include_*|average_tokens_across_devices|ignore_*|skip_*|"
+    "streaming|accelerator*|mixed_precision|world_size|process_index|torch_compile*|dp_replicate*|"
+    "excess_length_strategy|loraplus_*|pref_*|ref_model*|reward_model*|simpo_*|kto_*|dpo_*|rm_*|"
+    "ppo_*|freeze_*|badam_*|galore_*|apollo_*|use_galore|use_apollo|use_badam|image_*|video_*|"
+    "cache_*|trainer|peft_*|use_flash_attn|use_4bit_*|splits|append_*|overrides_*|gc_steps|"
+    "experimental_*|lora_mlp_kernel|lora_qkv_kernel|lora_o_kernel|unsloth_*|cut_cross_entropy|"
+    "noisy_*|model_card*|curriculum*|min_lr*|metric_for_*|greater_is_*|load_best_*|"
+    "zero_optimization.use_all_reduce_for_fetch_params|zero_optimization.zero_quantized_nontrainable*";
+
+#define TRAINER(its_name, its_title)                                                               \
+    .name = (its_name), .title = (its_title), .rows = rows, .rows_count = G_N_ELEMENTS(rows),      \
+    .usual = "sp=off,recompute=none", .costless = costless, .finish = finish
+
+const RhFramework rh_framework_axolotl = {TRAINER("axolotl", "axolotl")};
+const RhFramework rh_framework_llamafactory = {TRAINER("llama-factory", "LLaMA-Factory")};
+const RhFramework rh_framework_trainer = {TRAINER("deepspeed", "DeepSpeed")};

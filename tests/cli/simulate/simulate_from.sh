@@ -1,0 +1,29 @@
+# Launches of several frameworks stand for the options that they say; flags that nothing is known of are named.
+launches=$CASES/inputs/launch
+cp "$launches"/* .
+from() { rehearse simulate --from "$@" -p dgx-h100:2 2>&1 | grep -vE '^time of|^  |^$'; }
+from pretrain.sh
+from titan.toml
+from ds_config.json -w llama-3.1-8b --seq 2048
+from finetune.sh
+from axolotl.yml
+from llamafactory.yaml
+from maxtext.sh
+from nemo.yaml
+# Options go before the file, knob by knob; -v tells what was read.
+from nemo.yaml -s tp2,recompute=full --seq 4096 -v | grep -E '^note|^tp'
+# What it stands for is recorded, so that a result can be asked again.
+rehearse simulate --from titan.toml -p dgx-h100:2 -q -o run.json >/dev/null
+rehearse explain run.json -q | head -n 1
+# Errors have their place in the file.
+printf 'torchrun pretrain_gpt.py --num-layers many \\\n  --cp-comm-type fast\n' >wrong.sh
+rehearse simulate --from wrong.sh -p dgx-h100:2
+echo "exit $?"
+printf 'base_model: x\nsequence_len: 1\n  y: 2\n' >wrong.yaml
+rehearse simulate --from wrong.yaml -p dgx-h100:2
+echo "exit $?"
+rehearse simulate --from "$CASES/inputs/launch/../launch" -p dgx-h100:2
+echo "exit $?"
+printf 'hello\n' >nothing.txt
+rehearse simulate --from nothing.txt -p dgx-h100:2
+echo "exit $?"

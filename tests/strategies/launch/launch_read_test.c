@@ -1,0 +1,185 @@
+/* Launches that are written and read back: the layout and the job are the same. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/framework_rules.h"
+#include "strategies/knobs.h"
+#include "strategies/launch/launch.h"
+#include "strategies/launch/launch_read.h"
+#include "strategies/partition.h"
+#include "strategies/train/open_knobs.h"
+#include "tests/kit/testkit.h"
+#include "tests/kit/train_kit.h"
+
+#define DRAWN RH_TRIES(400, 60)
+
+static int32_t one_of(GRand *dice, const int32_t *values, int32_t count)
+{
+    return values[g_rand_int_range(dice, 0, count)];
+}
+#define ONE_OF(values) one_of(dice, values, G_N_ELEMENTS(values))
+
+static bool rarely(GRand *dice)
+{
+    return g_rand_int_range(dice, 0, 4) == 0;
+}
+
+static RhLayout drawn_layout(GRand *dice, const RhProblem *c)
+{
+    static const int32_t degrees[] = {1, 1, 2, 4, 8}, few[] = {1, 1, 2, 4}, shares[] = {2, 4, 8};
+    bool mixture = c->model->kinds[c->model->kinds_count - 1].experts > 0;
+    RhLayout l = rh_train_default(c);
+    l.tp = ONE_OF(degrees);
+    l.pp = rarely(dice) ? ONE_OF(degrees) : 1;
+    l.cp = rarely(dice) ? ONE_OF(degrees) : 1;
+    l.ulysses = rarely(dice) ? l.cp : 1;
+    l.kv = (RhContextKind)(l.cp > 1 && g_rand_boolean(dice));
+    l.vpp = l.pp > 1 && g_rand_boolean(dice) ? ONE_OF(few) : 1;
+    l.ep = mixture ? ONE_OF(degrees) : 1;
+    l.etp = mixture && l.tp > 1 && g_rand_boolean(dice);
+    l.schedule = l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : RH_PIPELINE_1F1B;
+    l.microbatch = ONE_OF(few);
+    l.zero = g_rand_int_range(dice, 0, 4);
+    l.shard = rarely(dice) ? ONE_OF(shares) : 0;
+    l.recompute = rarely(dice)   ? RH_RECOMPUTE_FULL
+                  : rarely(dice) ? (RhRecompute)(RH_RECOMPUTE_NORM | RH_RECOMPUTE_CORE)
+                  : rarely(dice) ? RH_RECOMPUTE_SELECTIVE
+                                 : RH_RECOMPUTE_NONE;
+    l.sequence_parallel = !rarely(dice);
+    l.tensor_overlap = rarely(dice);
+    l.order = rarely(dice) ? RH_ORDER_TP_PP_DP : RH_ORDER_TP_DP_PP;
+    return l;
+}
+
+/* Writes a launch to a file and reads it. */
+static RhLaunchFile *read_back(const RhLaunch *launch, GError **error)
+{
+    g_autofree char *script = rh_launch_script(launch, RH_LAUNCHER_SHELL);
+    g_autofree char *path = NULL;
+    int file = g_file_open_tmp("launch-XXXXXX.sh", &path, NULL);
+    g_assert(file >= 0 && g_file_set_contents(path, script, -1, NULL));
+    g_close(file, NULL);
+    RhLaunchFile *read = rh_launch_read(path, error);
+    g_unlink(path);
+    return read;
+}
+
+/* The layout that was read, completed for the job. */
+static RhLayout layout_of(const RhLaunchFile *file, const RhProblem *c)
+{
+    RhLayout l = rh_train_default(c);
+    g_autofree char *text = rh_launch_file_layout(file);
+    g_autoptr(GError) error = NULL;
+    if (!rh_layout_parse(text, &l, &error) || !rh_train_settle_layout(c, &l, &error))
+        printf("\n%s: %s\n", text, error->message);
+    return l;
+}
+
+/* Are two layouts the same in effect: the layers of each chunk, whoever says them? */
+static bool is_same(const RhProblem *c, RhLayout a, RhLayout b)
+{
+    g_autofree int32_t *of_a = g_new0(int32_t, a.pp * a.vpp);
+    g_autofree int32_t *of_b = g_new0(int32_t, b.pp * b.vpp);
+    rh_partition_layers(c, &a, of_a);
+    rh_partition_layers(c, &b, of_b);
+    bool chunks = a.pp * a.vpp == b.pp * b.vpp &&
+                  memcmp(of_a, of_b, sizeof *of_a * (size_t)(a.pp * a.vpp)) == 0;
+    RhLayout *both[] = {&a, &b};
+    for (int i = 0; i < 2; i++) {
+        memset(both[i]->stage_layers, 0, sizeof both[i]->stage_layers);
+        both[i]->stage_layers_count = 0;
+        both[i]->partition = RH_PARTITION_EVEN;
+    }
+    return chunks && rh_layout_equal(&a, &b);
+}
+
+static void check_same(const RhProblem *c, const RhLayout *l, const RhLaunch *launch)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhLaunchFile) file = read_back(launch, &error);
+    if (!file)
+        printf("\n%s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    RhLayout again = layout_of(file, c);
+    bool same = is_same(c, *l, again);
+    if (!same) {
+        g_autofree char *wanted = rh_layout_format(l);
+        g_autofree char *got = rh_layout_format(&again);
+        printf("\n%s of %s:\n  wrote %s\n  read  %s\n%s\n", launch->title, c->model->name, wanted,
+               got, launch->flags);
+    }
+    CU_ASSERT_TRUE(same);
+    CU_ASSERT_STRING_EQUAL(file->workload ? file->workload : "nothing", c->model->name);
+    CU_ASSERT_EQUAL(file->sequence, c->job.sequence);
+    CU_ASSERT_EQUAL(rh_launch_file_batch(file, c->job.gpus), c->job.global_batch);
+    CU_ASSERT_STRING_EQUAL(file->dtype, c->job.recipe->name);
+    CU_ASSERT_EQUAL(file->unknown->len, 0);
+    for (guint i = 0; i < file->unknown->len; i++)
+        printf("\nunknown: %s\n", (char *)g_ptr_array_index(file->unknown, i));
+}
+
+/* Draws layouts and checks those that the framework launches; at least `least` of them. */
+static void check_drawn(const char *framework, const char *model, int least)
+{
+    bool learned = strcmp(model, "gpt3-175b") == 0; /* positions, 2,048 of them */
+    g_auto(TrainKit) k = train_kit(model, "dgx-h100:8", "bare", 512, learned ? 2048 : 8192);
+    g_autoptr(GRand) dice = g_rand_new_with_seed(7);
+    int launched = 0;
+    train_kit_runs_all(&k);
+    for (int i = 0; i < DRAWN; i++) {
+        RhLayout l = drawn_layout(dice, &k.c);
+        if (!rh_train_settle_layout(&k.c, &l, NULL))
+            continue;
+        g_autoptr(RhLaunch) launch = rh_launch_new(framework, &k.c, &l, NULL);
+        if (!launch)
+            continue;
+        launched++;
+        check_same(&k.c, &l, launch);
+    }
+    if (launched < least)
+        printf("\n%s of %s: %d layouts of at least %d\n", framework, model, launched, least);
+    CU_ASSERT_TRUE(launched >= least);
+}
+
+static void megatron_reads_what_it_writes(void)
+{
+    check_drawn("megatron", "llama-3.1-70b", DRAWN / 20);
+    check_drawn("megatron", "mixtral-8x7b", DRAWN / 40);
+    check_drawn("megatron", "gpt3-175b", DRAWN / 20);
+    check_drawn("megatron", "deepseek-v3", DRAWN / 200);
+}
+
+static void torchtitan_reads_what_it_writes(void)
+{
+    check_drawn("torchtitan", "llama-3.1-8b", DRAWN / 100);
+    check_drawn("torchtitan", "llama-3.1-70b", DRAWN / 100);
+}
+
+static void deepspeed_reads_what_it_writes(void)
+{
+    check_drawn("deepspeed", "llama-3.1-8b", DRAWN / 400);
+}
+
+static void nemo_reads_what_it_writes(void)
+{
+    check_drawn("nemo", "llama-3.1-8b", DRAWN / 40);
+    check_drawn("nemo", "mixtral-8x7b", DRAWN / 100);
+}
+
+static void maxtext_reads_what_it_writes(void)
+{
+    check_drawn("maxtext", "llama-3.1-8b", DRAWN / 100);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "launch_read",
+        (RhTest[]){{"megatron_reads_what_it_writes", megatron_reads_what_it_writes},
+                   {"torchtitan_reads_what_it_writes", torchtitan_reads_what_it_writes},
+                   {"deepspeed_reads_what_it_writes", deepspeed_reads_what_it_writes},
+                   {"nemo_reads_what_it_writes", nemo_reads_what_it_writes},
+                   {"maxtext_reads_what_it_writes", maxtext_reads_what_it_writes},
+                   {0}});
+}
