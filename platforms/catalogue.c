@@ -50,8 +50,28 @@ const char *const *rh_device_names(void)
     return rh_data_shelf_names(&devices);
 }
 
+const char *const *rh_links_profile_names(void)
+{
+    static RhDataCatalogue links = {.folder = "platforms/data/links"};
+    return rh_data_shelf_names(&links);
+}
+
+/* Names of the profiles of kernels, and behind them those of links. */
+static gpointer all_profiles(gpointer unused)
+{
+    (void)unused;
+    static RhDataCatalogue kernels = {.folder = "platforms/data/profiles"};
+    GPtrArray *all = g_ptr_array_new();
+    for (const char *const *name = rh_data_shelf_names(&kernels); *name; name++)
+        g_ptr_array_add(all, (void *)*name);
+    for (const char *const *name = rh_links_profile_names(); *name; name++)
+        g_ptr_array_add(all, (void *)*name);
+    g_ptr_array_add(all, NULL);
+    return g_ptr_array_free(all, FALSE);
+}
+
 const char *const *rh_profile_names(void)
 {
-    static RhDataCatalogue profiles = {.folder = "platforms/data/profiles"};
-    return rh_data_shelf_names(&profiles);
+    static GOnce once = G_ONCE_INIT;
+    return g_once(&once, all_profiles, NULL);
 }

@@ -270,5 +270,7 @@ void rh_platform_gpu_slow(RhPlatform *p, int32_t gpu, double speed);
  * data (REHEARSE_DATA, else the source tree the program was built from). */
 const char *const *rh_platform_names(void);
 const char *const *rh_device_names(void);
-/* Returns the names of the catalogue's profiles (profile.h): DEVICE-SOFTWARE-VERSION. */
+/* Returns the names of the catalogue's profiles (profile.h): DEVICE-SOFTWARE-VERSION of kernels,
+ * then PLATFORM-LIBRARY-VERSION of links, which the second function lists alone. */
 const char *const *rh_profile_names(void);
+const char *const *rh_links_profile_names(void);

@@ -335,7 +335,10 @@ static GHashTable *known_profiles(void)
 bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
 {
     bool file = rh_data_is_path(name) || g_file_test(name, G_FILE_TEST_EXISTS);
-    g_autofree char *path = file ? g_strdup(name) : rh_catalogue_path("profiles", name);
+    g_autofree char *path =
+        file ? g_strdup(name)
+             : rh_catalogue_path(
+                   g_strv_contains(rh_links_profile_names(), name) ? "links" : "profiles", name);
     const Profile *known = file ? NULL : g_hash_table_lookup(known_profiles(), path);
     if (known && fits(known, p)) {
         apply_profile(known, p);
@@ -351,6 +354,26 @@ bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
     if (!file)
         g_hash_table_insert(known_profiles(), g_steal_pointer(&path), g_steal_pointer(&f));
     return true;
+}
+
+/* Have the platforms alike GPUs, on a switch with alike links inside their nodes? */
+static bool has_links_of(const RhPlatform *a, const RhPlatform *b)
+{
+    return strcmp(a->device->name, b->device->name) == 0 && !a->inside && !b->inside &&
+           a->nvlink_bytes_per_s.value == b->nvlink_bytes_per_s.value;
+}
+
+const char *rh_platform_links_profile(const RhPlatform *p)
+{
+    for (const char *const *name = rh_links_profile_names(); *name; name++) {
+        g_autofree char *path = rh_catalogue_path("links", *name);
+        g_autoptr(RhJson) doc = rh_json_load(path, NULL);
+        const char *of = doc ? rh_json_string_or(doc, rh_json_root(doc), "platform", "") : "";
+        g_autoptr(RhPlatform) measured = *of ? rh_platform_load(of, NULL) : NULL;
+        if (measured && has_links_of(measured, p))
+            return *name;
+    }
+    return NULL;
 }
 
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error)

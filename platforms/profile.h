@@ -25,6 +25,9 @@ bool rh_platform_apply_profile(RhPlatform *p, const char *name,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc,
                                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Returns the catalogue's profile of links that was measured on GPUs and links like those of the
+ * platform's nodes, under the library as it comes; NULL: none. */
+const char *rh_platform_links_profile(const RhPlatform *p);
 /* Returns the device that a profile's facts describe, interned; "" for none. */
 const char *rh_profile_device(RhJson *doc);
 /* Returns the key of a kind of shapes, such as "device.gemm.shapes". */

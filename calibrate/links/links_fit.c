@@ -280,30 +280,38 @@ static bool check_row(const RhMeasured *log, const RhTimed *row, const RhPlatfor
                    row->nodes);
 }
 
-static bool take_log(Work *w, const RhMeasured *log, GError **error)
+bool rh_links_place(RhMeasured *log, const RhPlatform *p, GPtrArray *notes, GError **error)
 {
-    if (*log->device && !rh_kernels_files_may_be(log->device, w->fit->platform->device))
+    if (*log->device && !rh_kernels_files_may_be(log->device, p->device))
         return rh_fail(error, RH_ERROR_INPUT,
                        "%s is of \"%s\", %s has %s\nhelp: -p with the platform it was measured on",
-                       log->name, log->device, w->fit->platform->name,
-                       w->fit->platform->device->name);
-    for (guint i = 0; i < log->notes->len; i++)
-        add_note(w->fit, "%s: %s", log->name, (char *)g_ptr_array_index(log->notes, i));
+                       log->name, log->device, p->name, p->device->name);
     int32_t hosts = 0;
     for (guint i = 0; i < log->rows->len; i++) {
         RhTimed *timed = &g_array_index(log->rows, RhTimed, i);
         int32_t nodes = timed->nodes;
-        if (join_trays(timed, w->fit->platform) && nodes != hosts) {
+        if (join_trays(timed, p) && nodes != hosts) {
             hosts = nodes;
-            add_note(w->fit,
-                     "%s: %d hosts of %d ranks are trays of %d NVLink domain%s, which %s counts as "
-                     "nodes",
-                     log->name, hosts, timed->ranks / hosts, timed->nodes,
-                     timed->nodes == 1 ? "" : "s", w->fit->platform->name);
+            g_ptr_array_add(notes,
+                            g_strdup_printf("%s: %d hosts of %d ranks are trays of %d "
+                                            "NVLink domain%s, which %s counts as nodes",
+                                            log->name, hosts, timed->ranks / hosts, timed->nodes,
+                                            timed->nodes == 1 ? "" : "s", p->name));
         }
-        if (!check_row(log, timed, w->fit->platform, error))
+        if (!check_row(log, timed, p, error))
             return false;
-        Row row = row_of(w, timed);
+    }
+    return true;
+}
+
+static bool take_log(Work *w, RhMeasured *log, GError **error)
+{
+    for (guint i = 0; i < log->notes->len; i++)
+        add_note(w->fit, "%s: %s", log->name, (char *)g_ptr_array_index(log->notes, i));
+    if (!rh_links_place(log, w->fit->platform, w->fit->notes, error))
+        return false;
+    for (guint i = 0; i < log->rows->len; i++) {
+        Row row = row_of(w, &g_array_index(log->rows, RhTimed, i));
         g_array_append_val(w->rows, row);
         if (!row.held_out)
             g_array_append_val(w->fitted, row);

@@ -43,5 +43,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLinksFit, rh_links_fit_free)
 /* The profile as JSON text, caller frees. */
 char *rh_links_fit_profile(const RhLinksFit *fit);
 
+/* Places the rows of a log on a platform: hosts that are trays of an NVLink domain become its nodes,
+ * which `notes` (char*) tells. RH_ERROR_INPUT where other GPUs, or more of them, were timed. */
+bool rh_links_place(RhMeasured *log, const RhPlatform *platform, GPtrArray *notes,
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Seconds that the platform gives a row: launch and the estimate of what its library takes. */
 double rh_links_time_s(const RhPlatform *platform, const RhTimed *row);

@@ -15,21 +15,20 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "calibrate/links/measured_format.h"
+#include "sim/collective/collective_curve.h"
 
 #define TIMES_MOST   2    /* out of place, and in place */
 #define SECONDS_MOST 1e4  /* per call: assumed */
 #define BUS_OFF_FRAC 0.03 /* bandwidths are printed to hundredths */
 #define BUS_OFF      0.02 /* GB/s, likewise */
 
-/* Factors of operations: busbw / algbw on n ranks = times (n - scattered) / n. */
 static const struct {
     const char *name;
     RhOp op;
-    int32_t times, scattered;
 } ops[] = {
-    {"all_reduce", RH_OP_ALL_REDUCE, 2, 1},         {"all_gather", RH_OP_ALL_GATHER, 1, 1},
-    {"reduce_scatter", RH_OP_REDUCE_SCATTER, 1, 1}, {"alltoall", RH_OP_ALL_TO_ALL, 1, 1},
-    {"broadcast", RH_OP_BROADCAST, 1, 0},           {"sendrecv", RH_OP_SHIFT, 1, 0},
+    {"all_reduce", RH_OP_ALL_REDUCE},         {"all_gather", RH_OP_ALL_GATHER},
+    {"reduce_scatter", RH_OP_REDUCE_SCATTER}, {"alltoall", RH_OP_ALL_TO_ALL},
+    {"broadcast", RH_OP_BROADCAST},           {"sendrecv", RH_OP_SHIFT},
 };
 
 typedef struct {
@@ -48,7 +47,7 @@ typedef struct {
 
 static double bus_factor(int row, int32_t ranks)
 {
-    return ops[row].times * (double)(ranks - ops[row].scattered) / ranks;
+    return rh_collective_bus_factor(ops[row].op, ranks);
 }
 
 /* Notes the program in a line before a table, a command or "Collective test starting:":

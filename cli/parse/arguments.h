@@ -57,6 +57,9 @@ typedef struct {
     GPtrArray *what_ifs;
     bool replanned, sensitivity;
     int64_t versus;
+    /* collective */
+    const char *size;
+    int64_t ranks;
     /* everywhere */
     GPtrArray *outputs;
     int64_t seed, jobs;

@@ -1,7 +1,7 @@
 /* Writes a check of the fabric before training: all-reduces inside a node and among all ranks,
  * measured by a few lines of PyTorch and compared with the plan's rates. */
 #include "base/error.h"
-#include "sim/collective/collective.h"
+#include "sim/collective/collective_curve.h"
 #include "strategies/launch/framework.h"
 
 #define BYTES (1024.0 * 1024 * 1024)
@@ -58,7 +58,7 @@ static double bus_bytes_per_s(const RhPlatform *platform, int32_t ranks)
     double seconds =
         rh_collective_estimate_s(RH_OP_ALL_REDUCE, algo, ranks, nodes, BYTES, platform) +
         rh_collective_launch_s(RH_OP_ALL_REDUCE, algo, ranks, nodes, platform);
-    return 2.0 * (ranks - 1) / ranks * BYTES / seconds;
+    return rh_collective_bus_factor(RH_OP_ALL_REDUCE, ranks) * BYTES / seconds;
 }
 
 static void add_group(GString *out, const char *where, const RhPlatform *platform, int32_t ranks)

@@ -1,0 +1,334 @@
+/* rehearse collective OP -p PLATFORM: times and bus bandwidth of a collective by size. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest_names.h"
+#include "calibrate/links/links_fit.h"
+#include "cli/inputs/inputs_set.h"
+#include "cli/output/output.h"
+#include "cli/parse/commands.h"
+#include "platforms/profile.h"
+#include "report/collective.h"
+
+#define SIZES_MOST 64
+#define SIZE_MOST  (double)(INT64_C(1) << 44)
+
+/* Names as people and benchmarks write them. */
+static const struct {
+    const char *name;
+    RhOp op;
+} names[] = {{"all-reduce", RH_OP_ALL_REDUCE},         {"all_reduce", RH_OP_ALL_REDUCE},
+             {"allreduce", RH_OP_ALL_REDUCE},          {"all-gather", RH_OP_ALL_GATHER},
+             {"all_gather", RH_OP_ALL_GATHER},         {"allgather", RH_OP_ALL_GATHER},
+             {"reduce-scatter", RH_OP_REDUCE_SCATTER}, {"reduce_scatter", RH_OP_REDUCE_SCATTER},
+             {"all-to-all", RH_OP_ALL_TO_ALL},         {"alltoall", RH_OP_ALL_TO_ALL},
+             {"broadcast", RH_OP_BROADCAST},           {"sendrecv", RH_OP_SHIFT}};
+
+/* Returns the first name of an operation. */
+static const char *name_of(RhOp op)
+{
+    size_t i = 0;
+    while (names[i].op != op)
+        i++;
+    return names[i].name;
+}
+
+static RhOp op_of(const char *name, GError **error)
+{
+    const char *known[G_N_ELEMENTS(names) + 1] = {NULL};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        known[i] = names[i].name;
+        if (strcmp(name, names[i].name) == 0)
+            return names[i].op;
+    }
+    const char *near = rh_near_name(name, known);
+    rh_fail(error, RH_ERROR_USAGE,
+            "\"%s\" is no collective\nhelp: %s%s%sthere are all-reduce, all-gather, "
+            "reduce-scatter, all-to-all, broadcast and sendrecv",
+            name, near ? "nearest: " : "", near ? near : "", near ? "; " : "");
+    return RH_OP_NONE;
+}
+
+/* --- sizes --- */
+
+/* Parses "8", "64K", "1M", "8GiB", "1e9B"; letters alone are powers of 1,024, as in nccl-tests. */
+static bool parse_size(const char *text, double *bytes, GError **error)
+{
+    gsize length = strlen(text);
+    bool letter = length > 0 && strchr("KMGT", g_ascii_toupper(text[length - 1]));
+    bool plain = length > 0 && g_ascii_isdigit(text[length - 1]);
+    g_autofree char *stem = letter ? g_strndup(text, length - 1) : g_strdup(text);
+    g_autofree char *whole =
+        letter  ? g_strdup_printf("%s%ciB", stem, g_ascii_toupper(text[length - 1]))
+        : plain ? g_strconcat(text, "B", NULL)
+                : g_strdup(text);
+    if (!rh_quantity_parse_like(whole, RH_QUANTITY_BYTES, "1MiB", bytes, error)) {
+        g_prefix_error(error, "--size: ");
+        if (error && *error)
+            (*error)->code = RH_ERROR_USAGE;
+        return false;
+    }
+    *bytes = floor(*bytes);
+    if (*bytes >= 1 && *bytes <= SIZE_MOST)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE, "--size: \"%s\" is not between 1 B and 16 TiB", text);
+}
+
+/* Adds the ends of "1M..8G" and the powers of two times the first between them. */
+static bool add_range(GArray *sizes, const char *text, GError **error)
+{
+    g_auto(GStrv) ends = g_strsplit(text, "..", 2);
+    double low = 0, high = 0;
+    if (!parse_size(ends[0], &low, error) || !parse_size(ends[ends[1] ? 1 : 0], &high, error))
+        return false;
+    if (high < low)
+        return rh_fail(error, RH_ERROR_USAGE, "--size: \"%s\" ends before it begins", text);
+    for (; low <= high; low *= 2)
+        g_array_append_val(sizes, low);
+    return true;
+}
+
+static gint ascending(gconstpointer a, gconstpointer b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static GArray *sizes_of(const char *text, GError **error)
+{
+    g_autoptr(GArray) sizes = g_array_new(FALSE, FALSE, sizeof(double));
+    g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+    for (char **part = parts; *part; part++)
+        if (!add_range(sizes, *part, error))
+            return NULL;
+    if (sizes->len == 0 || sizes->len > SIZES_MOST) {
+        rh_fail(error, RH_ERROR_USAGE, "--size: between 1 and %d sizes are listed", SIZES_MOST);
+        return NULL;
+    }
+    g_array_sort(sizes, ascending);
+    return g_steal_pointer(&sizes);
+}
+
+/* --- the platform and who calls --- */
+
+static RhPlatform *platform_of(const RhArguments *a, const char **profile, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(a->platform, error);
+    if (!p)
+        return NULL;
+    *profile = a->profile ? a->profile : rh_platform_links_profile(p);
+    if (*profile && !rh_platform_apply_profile(p, *profile, error))
+        return NULL;
+    for (guint i = 0; i < a->sets->len; i++) {
+        const char *set = g_ptr_array_index(a->sets, i);
+        g_auto(GStrv) parts = g_strsplit(set, "=", 2);
+        if (!parts[0] || !parts[1]) {
+            rh_fail(error, RH_ERROR_USAGE, "--set needs KEY=VALUE, \"%s\" given", set);
+            return NULL;
+        }
+        if (!rh_inputs_set_platform(p, parts[0], parts[1], error))
+            return NULL;
+    }
+    return g_steal_pointer(&p);
+}
+
+/* Spreads the ranks over as few nodes as hold them, equally many on each. */
+static bool set_ranks(RhCollectiveSetup *setup, int64_t ranks, const RhPlatform *p, GError **error)
+{
+    int64_t gpus = (int64_t)p->nodes_count * p->gpus_per_node, nodes;
+    ranks = ranks > 0 ? ranks : gpus;
+    if (ranks > gpus)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--ranks %" G_GINT64_FORMAT ": %s has %" G_GINT64_FORMAT " GPUs\n"
+                       "help: NAME:NODES makes it larger, as dgx-h100:16",
+                       ranks, p->name, gpus);
+    nodes = (ranks + p->gpus_per_node - 1) / p->gpus_per_node;
+    if (ranks < 2 || ranks % nodes != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       ranks < 2 ? "a collective needs two GPUs\nhelp: --ranks 2 or more"
+                                 : "--ranks: %" G_GINT64_FORMAT " ranks do not lie equally on "
+                                   "%" G_GINT64_FORMAT " nodes\nhelp: take a multiple of the "
+                                   "nodes",
+                       ranks, nodes);
+    setup->ranks = (int32_t)ranks;
+    setup->nodes = (int32_t)nodes;
+    return true;
+}
+
+/* --- a log --- */
+
+static bool is_of(const RhTimed *row, const RhCollectiveSetup *setup)
+{
+    return row->op == setup->op && !row->message && row->ranks == setup->ranks &&
+           row->nodes == setup->nodes && row->seconds > 0 && row->bytes >= 1;
+}
+
+/* Takes sizes and times of the operation from a log, and who called: of several placements that of
+ * the most ranks. */
+static bool read_log(const char *path, const RhPlatform *p, RhCollectiveSetup *setup, GArray *sizes,
+                     GArray *measured, GError **error)
+{
+    g_autoptr(RhMeasured) log = rh_measured_load(path, error);
+    g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
+    if (!log || !rh_links_place(log, p, notes, error))
+        return false;
+    for (guint i = 0; i < log->rows->len; i++) {
+        const RhTimed *row = &g_array_index(log->rows, RhTimed, i);
+        if (row->op != setup->op || row->message || row->ranks <= setup->ranks)
+            continue;
+        setup->ranks = row->ranks;
+        setup->nodes = row->nodes;
+    }
+    for (guint i = 0; i < log->rows->len; i++) {
+        const RhTimed *row = &g_array_index(log->rows, RhTimed, i);
+        bool again = sizes->len > 0 && g_array_index(sizes, double, sizes->len - 1) == row->bytes;
+        if (!is_of(row, setup) || again) /* in place, behind out of place */
+            continue;
+        g_array_append_val(sizes, row->bytes);
+        g_array_append_val(measured, row->seconds);
+    }
+    for (guint i = 0; i < notes->len; i++)
+        fprintf(stderr, "note: %s\n", (const char *)g_ptr_array_index(notes, i));
+    if (setup->ranks >= 2 && sizes->len > 0)
+        return true;
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%s: no times of %s\nhelp: name the collective that the log is of", path,
+                   name_of(setup->op));
+}
+
+/* --- the answer --- */
+
+typedef struct {
+    RhCollectiveSetup setup;
+    RhPlatform *platform;
+    const char *profile;
+    GArray *sizes, *measured, *points;
+} Answer;
+
+static void answer_clear(Answer *a)
+{
+    rh_platform_free(a->platform);
+    g_clear_pointer(&a->sizes, g_array_unref);
+    g_clear_pointer(&a->measured, g_array_unref);
+    g_clear_pointer(&a->points, g_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, answer_clear)
+
+static bool fill(Answer *out, const RhArguments *a, GError **error)
+{
+    out->setup.op = op_of(g_ptr_array_index(a->operands, 0), error);
+    if (out->setup.op == RH_OP_NONE)
+        return false;
+    out->platform = platform_of(a, &out->profile, error);
+    if (!out->platform)
+        return false;
+    if (a->froms->len == 0) {
+        out->sizes = sizes_of(a->size ? a->size : "8K..8G", error);
+        return out->sizes && set_ranks(&out->setup, a->ranks, out->platform, error);
+    }
+    out->sizes = g_array_new(FALSE, FALSE, sizeof(double));
+    out->measured = g_array_new(FALSE, FALSE, sizeof(double));
+    return read_log(g_ptr_array_index(a->froms, 0), out->platform, &out->setup, out->sizes,
+                    out->measured, error);
+}
+
+static void compute(Answer *a)
+{
+    a->points = g_array_new(FALSE, TRUE, sizeof(RhCollectivePoint));
+    g_array_set_clear_func(a->points, (GDestroyNotify)rh_collective_point_clear);
+    for (guint i = 0; i < a->sizes->len; i++) {
+        RhCollectivePoint point =
+            rh_collective_point(&a->setup, g_array_index(a->sizes, double, i), a->platform);
+        g_array_append_val(a->points, point);
+    }
+}
+
+static bool write_files(const RhArguments *a, const RhCollectiveAnswer *answer, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_SVG   ? rh_report_collective_svg(answer)
+                                : kind == RH_OUTPUT_CSV ? rh_report_collective_csv(answer)
+                                                        : rh_report_collective_json(answer);
+        if (!rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_SVG, RH_OUTPUT_NONE};
+    if (!rh_outputs_check(a->outputs, kinds, error) || !rh_outputs_spare_inputs(a, error))
+        return 2;
+    if (a->froms->len > 0 && (a->size || a->ranks > 0)) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--from: the log says sizes and ranks\nhelp: leave --size and --ranks out");
+        return 2;
+    }
+    g_auto(Answer) found = {.setup = {RH_OP_NONE, 0, 0}};
+    if (!fill(&found, a, error))
+        return 3;
+    compute(&found);
+    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
+    RhCollectiveAnswer answer = {
+        .version = RH_VERSION,
+        .argv = (const char *const *)argv,
+        .operation = name_of(found.setup.op),
+        .setup = &found.setup,
+        .platform = found.platform,
+        .profile = found.profile,
+        .points = found.points,
+        .measured_s = found.measured ? (const double *)(void *)found.measured->data : NULL,
+        .log = found.measured ? g_ptr_array_index(a->froms, 0) : NULL};
+    g_autofree char *text =
+        a->json ? rh_report_collective_json(&answer) : rh_report_collective_text(&answer);
+    fputs(text, stdout);
+    rh_output_answered();
+    return write_files(a, &answer, error) ? 0 : 3;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
+              "cluster: a file, NAME:NODES as dgx-h100:8, or one line: "
+              "\"h100-sxm:8x4,ib:400Gb/s\"",
+              .required = true, .names = rh_platform_names),
+    RH_OPTION(size, "size", 0, RH_OPTION_TEXT, "A..B",
+              "sizes of the buffer: 8K..8G doubles from one to the other, 1M,64M lists"),
+    RH_OPTION(ranks, "ranks", 0, RH_OPTION_INTEGER, "N", "GPUs that call it (all of the platform)",
+              .low = 1, .high = 1 << 22),
+    RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "LOG",
+              "a log of nccl-tests or the like, set beside the predictions"),
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
+              "measured constants of links (the catalogue's for such GPUs and links)",
+              .names = rh_profile_names),
+    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE", "change one constant of the platform"),
+    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
+              "also write the answer, as .json, .csv or .svg", .neutral = true),
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
+              .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};
+
+const RhCommand rh_command_collective = {
+    .name = "collective",
+    .operands = "OPERATION",
+    .operands_low = 1,
+    .operands_high = 1,
+    .summary = "what bandwidth should an all-reduce reach here?",
+    .about = "OPERATION is all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or\n"
+             "sendrecv. For each size: its time on otherwise idle links, algorithm and bus\n"
+             "bandwidth as nccl-tests count them, how near that is to the bound of the links'\n"
+             "data sheets, and the algorithm that the library chooses, with the reason.\n\n"
+             "Where the catalogue has constants that were fitted to measured collectives of\n"
+             "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
+             "platform's own. With --from LOG, measured times stand beside the predictions.\n",
+    .examples = "rehearse collective all-reduce -p dgx-h100\n"
+                "rehearse collective all-gather -p dgx-h100:8 --size 1M..8G -o rates.svg\n"
+                "rehearse collective all-reduce -p dgx-h100:2 --from all_reduce.log",
+    .tables = tables,
+    .run = run,
+};

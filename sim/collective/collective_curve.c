@@ -1,0 +1,96 @@
+#include "sim/collective/collective_curve.h"
+
+#include <math.h>
+
+#include "base/units.h"
+
+double rh_collective_bus_factor(RhOp op, int32_t ranks)
+{
+    double others_frac = (double)(ranks - 1) / ranks;
+    return op == RH_OP_ALL_REDUCE ? 2 * others_frac
+           : op == RH_OP_ALL_GATHER || op == RH_OP_REDUCE_SCATTER || op == RH_OP_ALL_TO_ALL
+               ? others_frac
+               : 1;
+}
+
+/* --- bounds --- */
+
+/* Bytes that cross a part's border in one direction at least, for each byte of the buffer, when the
+ * ranks lie in so many equal parts (nodes; or single ranks). */
+static double crossing_frac(RhOp op, int32_t ranks, int32_t parts)
+{
+    double each = (double)ranks / parts;
+    return op == RH_OP_ALL_TO_ALL ? each * (ranks - each) / ranks
+                                  : rh_collective_bus_factor(op, parts);
+}
+
+/* Sums in the switch spare an all-reduce the way back: each rank sends its buffer, and gets the
+ * sum. */
+static double inside_frac(const RhCollectiveSetup *setup, int32_t ranks, const RhPlatform *p)
+{
+    bool sums = p->nvlink_protocols[RH_PROTOCOL_NVLS].efficiency_frac.value > 0;
+    return setup->op == RH_OP_ALL_REDUCE && sums && ranks > 2
+               ? 1
+               : crossing_frac(setup->op, ranks, ranks);
+}
+
+static double inside_s(const RhCollectiveSetup *setup, double bytes, const RhPlatform *p)
+{
+    int32_t each = setup->ranks / setup->nodes;
+    return each > 1 ? bytes * inside_frac(setup, each, p) / p->nvlink_bytes_per_s.value : 0;
+}
+
+/* A shift crosses a node's border on one NIC. */
+static int32_t border_nics(const RhCollectiveSetup *setup, const RhPlatform *p)
+{
+    int32_t each = setup->ranks / setup->nodes;
+    return setup->op == RH_OP_SHIFT
+               ? 1
+               : MAX(MIN(p->nics_per_node, each * p->nics_per_node / p->gpus_per_node), 1);
+}
+
+static double between_s(const RhCollectiveSetup *setup, double bytes, const RhPlatform *p)
+{
+    if (setup->nodes < 2)
+        return 0;
+    return bytes * crossing_frac(setup->op, setup->ranks, setup->nodes) /
+           (border_nics(setup, p) * p->nic_bytes_per_s.value);
+}
+
+char *rh_collective_bound_text(const RhCollectiveSetup *setup, const RhPlatform *p)
+{
+    bool between = between_s(setup, 1, p) > inside_s(setup, 1, p);
+    int32_t nics = border_nics(setup, p);
+    double rate = between ? nics * p->nic_bytes_per_s.value : p->nvlink_bytes_per_s.value;
+    g_autofree char *text = rh_quantity_format(rate, RH_QUANTITY_BYTES_PER_S, 3);
+    return between
+               ? g_strdup_printf("%d NIC%s of a node, %s together", nics, nics > 1 ? "s" : "", text)
+               : g_strdup_printf("the links of a GPU inside a node, %s each way", text);
+}
+
+/* --- times --- */
+
+RhCollectivePoint rh_collective_point(const RhCollectiveSetup *setup, double bytes,
+                                      const RhPlatform *platform)
+{
+    int32_t each = setup->ranks / setup->nodes;
+    g_autofree int32_t *gpus = g_new(int32_t, setup->ranks);
+    g_autofree int32_t *node_of = g_new(int32_t, setup->ranks);
+    for (int32_t i = 0; i < setup->ranks; i++) {
+        node_of[i] = i / each;
+        gpus[i] = node_of[i] * platform->gpus_per_node + i % each;
+    }
+    RhCollectivePoint point = {.bytes = bytes};
+    point.algo =
+        rh_collective_choose(setup->op, setup->ranks, node_of, bytes, platform, &point.why);
+    point.seconds =
+        rh_collective_alone_s(setup->op, point.algo, setup->ranks, gpus, bytes, platform);
+    point.bound_s = fmax(inside_s(setup, bytes, platform), between_s(setup, bytes, platform));
+    return point;
+}
+
+void rh_collective_point_clear(RhCollectivePoint *point)
+{
+    g_free(point->why);
+    point->why = NULL;
+}

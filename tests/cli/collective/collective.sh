@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Times of collectives by size: fitted links, a log beside them, files, and refusals.
+cp "$CASES/../data/nccl-a100-2x8.log" log
+rehearse collective all-reduce -p dgx-h100 --size 1M,64M,8G
+rehearse collective allgather -p dgx-h100:8 --ranks 32 --size 1M..4M --json | grep -vE '"(version|argv)"'
+rehearse collective all-reduce -p dgx-a100-40:2 --from log -o rates.csv -o rates.svg
+head -n 2 rates.csv
+grep -c '<circle' rates.svg
+echo 'refused:'
+rehearse collective all-reduse -p dgx-h100 || echo "exit $?"
+rehearse collective barrier -p dgx-h100 || echo "exit $?"
+rehearse collective all-reduce -p dgx-h100 --size 8G..1M || echo "exit $?"
+rehearse collective all-reduce -p dgx-h100 --size 0 || echo "exit $?"
+rehearse collective all-reduce -p dgx-h100 --size 1e300B || echo "exit $?"
+rehearse collective all-reduce -p dgx-h100 --size 12parsecs || echo "exit $?"
+rehearse collective all-reduce -p dgx-h100 --ranks 9 || echo "exit $?"
+rehearse collective all-reduce -p dgx-h100:2 --ranks 9 || echo "exit $?"
+rehearse collective all-reduce -p dgx-h100 --from log || echo "exit $?"
+rehearse collective all-reduce -p dgx-a100-40:2 --from log --size 1M || echo "exit $?"
