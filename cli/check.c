@@ -7,12 +7,14 @@
 #include "base/file.h"
 #include "cli/check_hub_files.h"
 #include "cli/check_output.h"
+#include "cli/check_requests.h"
 #include "cli/inputs/result.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/serve/launched_service.h"
 #include "platforms/profile.h"
 #include "report/format.h"
+#include "validate/cases/cases_table.h"
 
 /* Reads the file and appends its notes; NULL in `error` when it is fine. */
 typedef bool (*CheckFunc)(const char *path, GString *notes, GError **error);
@@ -253,6 +255,20 @@ static bool looks_like_layout(const char *path)
     return text && !strchr(text, '{');
 }
 
+/* Tells of a table of measured runs; false: the file is none. */
+static bool is_case_table(const char *path, GString *notes)
+{
+    static const char *const runs[] = {"training steps", "services", "KV caches", "exchanges"};
+    g_autoptr(RhCaseTable) table =
+        g_str_has_suffix(path, ".csv") ? rh_case_table_load(path, NULL) : NULL;
+    if (!table)
+        return false;
+    g_string_append_printf(notes, "table of measured %s, %u rows\n", runs[table->kind],
+                           table->rows->len);
+    g_string_append_printf(notes, "note: rehearse validate --cases %s predicts them\n", path);
+    return true;
+}
+
 static bool check_file(const char *path, GString *notes, GError **error)
 {
     if (g_file_test(path, G_FILE_TEST_IS_DIR))
@@ -261,6 +277,14 @@ static bool check_file(const char *path, GString *notes, GError **error)
     if (!rh_check_output(path, notes, &known, error))
         return false;
     if (known)
+        return true;
+    if (rh_check_may_be_requests(path)) {
+        if (!rh_check_requests(path, notes, &known, error))
+            return false;
+        if (known)
+            return true;
+    }
+    if (is_case_table(path, notes))
         return true;
     if (rh_launched_service_is(path))
         return rh_launched_service_check(path, notes, error);

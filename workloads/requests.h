@@ -33,9 +33,11 @@ typedef struct {
     int32_t block_tokens; /* tokens of a hashed block; 0: no hashes */
     bool timed;           /* false: a table of lengths; all come at once */
     bool once; /* nothing is said of answers: for models that are asked once; output_tokens is 1 */
-    int64_t skipped_count; /* malformed lines, with skip_bad */
-    char *skipped_first;   /* what is wrong with the first of them; NULL: none; owned */
-    const char *format;    /* whose table it is: "azure"; "drawn"; static */
+    int64_t skipped_count;   /* malformed lines, with skip_bad */
+    double chars_per_token;  /* by which lengths of texts were estimated; 0: tokens are counted */
+    const char *passed_over; /* a column that changes cost and is not read; NULL: none; static */
+    char *skipped_first;     /* what is wrong with the first of them; NULL: none; owned */
+    const char *format;      /* whose table it is: "azure"; "drawn"; static */
 } RhRequests;
 
 /* Reads a trace; what follows is a row of requests_formats.c each:
@@ -54,6 +56,10 @@ typedef struct {
  * RH_ERROR_IO; RH_ERROR_INPUT for a table that none of these is, or that holds no request. */
 RhRequests *rh_requests_load(const char *path, bool skip_bad,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* The same, and files of JSON that are no traces (requests_json.h): ShareGPT, OpenAI's batches, AIPerf,
+ * vllm bench serve, SGLang's bench_serving, GuideLLM. Texts count a token for so many characters. */
+RhRequests *rh_requests_load_any(const char *path, bool skip_bad, double chars_per_token,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The same of text that is already here, plain or gzipped; `name` stands in messages. */
 RhRequests *rh_requests_parse(const char *name, const void *text, size_t length, bool skip_bad,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,12 +1,14 @@
 #include "workloads/requests_read.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "workloads/requests_json.h"
 
 #define CELLS_MAX   256
 #define CLOCK_MAX_S 1e11 /* three thousand years: larger values have a mistaken unit */
@@ -273,6 +275,7 @@ static bool recognise(Reader *r, const char *const *names, GError **error)
                 r->places[k] = i;
     }
     r->out->format = r->format->name;
+    r->out->passed_over = g_strv_contains(names, "NumImages") ? "NumImages" : NULL;
     r->out->once = r->format->columns[RH_FIELD_OUTPUT] == NULL;
     r->out->block_tokens = r->format->block_tokens;
     r->out->timed = r->places[RH_FIELD_TIME] >= 0;
@@ -408,6 +411,39 @@ static RhRequests *read_lines(RhLines *lines, bool skip_bad, GError **error)
         return NULL;
     rh_requests_settle(out);
     return g_steal_pointer(&out);
+}
+
+#define HEAD_BYTES 65536 /* of a file tell whether it is one of requests_json.h */
+
+/* The beginning of a file, NUL-ended; NULL where it cannot be read or is a pipe, whose text comes
+ * once. Caller frees. */
+static char *head_of(const char *path)
+{
+    FILE *file = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? fopen(path, "rbe") : NULL;
+    if (!file)
+        return NULL;
+    char *head = g_malloc0(HEAD_BYTES + 1);
+    size_t length = fread(head, 1, HEAD_BYTES, file);
+    head[length] = 0;
+    fclose(file);
+    return head;
+}
+
+RhRequests *rh_requests_load_any(const char *path, bool skip_bad, double chars_per_token,
+                                 GError **error)
+{
+    g_autofree char *head = head_of(path);
+    if (!head || !rh_requests_json_is(head))
+        return rh_requests_load(path, skip_bad, error);
+    GError *why = NULL;
+    g_autoptr(GMappedFile) file = g_mapped_file_new(path, FALSE, &why);
+    if (file)
+        return rh_requests_json_parse(path, g_mapped_file_get_contents(file),
+                                      g_mapped_file_get_length(file), chars_per_token, skip_bad,
+                                      error);
+    rh_fail(error, RH_ERROR_IO, "cannot read %s: %s", path, why->message);
+    g_error_free(why);
+    return NULL;
 }
 
 RhRequests *rh_requests_load(const char *path, bool skip_bad, GError **error)

@@ -42,6 +42,7 @@ typedef struct {
     /* serve-simulate, serve-plan */
     const char *from; /* a file that starts what is simulated */
     const char *requests, *lengths, *rate, *arrivals, *ttft, *tpot, *tbt, *e2e;
+    double chars_per_token;
     int64_t concurrency, count;
     const char *fail;
     int64_t retries;

@@ -24,7 +24,9 @@
 const RhOption rh_options_requests[] = {
     RH_OPTION(requests, "requests", 0, RH_OPTION_TEXT, "FILE",
               "a trace of requests: Azure, Mooncake, BurstGPT and others, or columns "
-              "arrival_s,input_tokens,output_tokens; CSV or JSON lines, also gzipped",
+              "arrival_s,input_tokens,output_tokens; CSV or JSON lines, also gzipped; ShareGPT, "
+              "OpenAI's batches, and what AIPerf, GuideLLM, vllm bench serve or SGLang's "
+              "bench_serving wrote of each request",
               .required = true, .unless = "lengths|tokens"),
     RH_OPTION(lengths, "lengths", 0, RH_OPTION_TEXT, "in=A,out=B",
               "draw requests of A input and B output tokens instead of a trace (no out= for "
@@ -53,6 +55,9 @@ const RhOption rh_options_requests[] = {
               "number of requests (all of a trace; else two minutes of --rate and at least "
               "1,000, or 40,000 with --find-rate)",
               .low = 1, .high = RH_REQUESTS_MAX),
+    RH_OPTION(chars_per_token, "chars-per-token", 0, RH_OPTION_QUANTITY, "N",
+              "characters of a token, where --requests holds texts", .otherwise = "4",
+              .quantity = RH_QUANTITY_COUNT, .positive = true),
     RH_OPTION(skip_bad, "skip-bad", 0, RH_OPTION_FLAG, NULL,
               "skip malformed lines of the trace, and say how many"),
     RH_OPTION(ttft, "ttft", 0, RH_OPTION_TEXT, "p99<5s",
@@ -220,7 +225,7 @@ static bool read_levels(const RhArguments *a, RhSlos *slos, GError **error)
 
 static bool load(const RhArguments *a, RhServeRequests *asked, GError **error)
 {
-    asked->list = rh_requests_load(a->requests, a->skip_bad, error);
+    asked->list = rh_requests_load_any(a->requests, a->skip_bad, a->chars_per_token, error);
     if (!asked->list) {
         if (!a->skip_bad && error && *error && strstr((*error)->message, "leave the line out"))
             rh_error_help(error, "--skip-bad skips malformed lines and counts them");
@@ -247,7 +252,19 @@ static bool load(const RhArguments *a, RhServeRequests *asked, GError **error)
         rh_terminal_hint(line);
     }
     g_autofree char *name = g_path_get_basename(a->requests);
-    asked->spec = g_strdup_printf("%s (%s)%s", name, asked->list->format, fewer ? fewer : "");
+    g_autofree char *estimated = asked->list->chars_per_token > 0
+                                     ? g_strdup_printf(", tokens estimated at %.4g characters each",
+                                                       asked->list->chars_per_token)
+                                     : g_strdup("");
+    asked->spec =
+        g_strdup_printf("%s (%s)%s%s", name, asked->list->format, estimated, fewer ? fewer : "");
+    if (asked->list->passed_over) {
+        g_autofree char *line =
+            g_strdup_printf("warning: column %s is passed over: what pictures add "
+                            "to a prompt and take to encode is not counted",
+                            asked->list->passed_over);
+        rh_terminal_hint(line);
+    }
     return true;
 }
 

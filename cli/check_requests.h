@@ -1,0 +1,9 @@
+#pragma once
+/* What `rehearse check` says of files that hold requests (workloads/requests.h). */
+#include <glib.h>
+#include <stdbool.h>
+
+/* Does the file's name, or its beginning, say that it may hold requests? */
+bool rh_check_may_be_requests(const char *path);
+/* Tells what requests a file holds; *known is false where it is no trace that is known. */
+bool rh_check_requests(const char *path, GString *notes, bool *known, GError **error);
