@@ -294,7 +294,7 @@ static bool check_given(const Reading *r, GError **error)
     g_autoptr(GString) notes = g_string_new(NULL);
     for (const RhOption *const *table = c->tables; *table; table++)
         for (const RhOption *o = *table; o->name; o++) {
-            if (given_of(r, o->unless) || given_of(r, o->or_else) ||
+            if (given_of(r, o->unless) || (given_of(r, o->or_else) && !r->arguments->launch) ||
                 g_ptr_array_find(r->seen, o, NULL))
                 continue;
             bool needed = o->required && !rh_option_has_stand_in(c, o);
@@ -413,5 +413,11 @@ bool rh_options_parse(const RhCommand *command, int count, char **words, RhArgum
         return false;
     if (arguments->help_short || arguments->help_long)
         return true;
-    return read_launch(&r, error) && check_complete(&r, error);
+    if (!read_launch(&r, error))
+        return false;
+    bool complete = check_complete(&r, error);
+    if (!complete && arguments->launch_words)
+        rh_error_note(error, "%s is %s:%s", arguments->launch, arguments->launch_file->about,
+                      arguments->launch_words);
+    return complete;
 }

@@ -74,13 +74,17 @@ static bool has_yaml_key(const char *text)
     return false;
 }
 
-RhLaunchFormat rh_launch_format_of(const char *text)
+RhLaunchFormat rh_launch_format_of(const char *name, const char *text)
 {
     const char *first = text + strspn(text, " \t\r\n\xef\xbb\xbf");
     bool shell = g_str_has_prefix(first, "#!") || strstr(text, "torchrun ") ||
                  strstr(text, "python ") || strstr(text, "python3 ");
     bool bridge = strstr(text, "import") &&
                   (strstr(text, "from megatron.bridge") || strstr(text, "from nemo.collections"));
+    bool named = g_str_has_suffix(name, ".sh") || g_str_has_suffix(name, ".slurm") ||
+                 g_str_has_suffix(name, ".sbatch");
+    if (named)
+        return RH_LAUNCH_COMMAND;
     return bridge && !g_str_has_prefix(first, "#!/bin") && !strstr(text, "torchrun ")
                ? RH_LAUNCH_PYTHON
            : *first == '{' ? RH_LAUNCH_JSON

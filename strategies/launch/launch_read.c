@@ -85,7 +85,7 @@ static bool read_named(Search *s, const char *file)
     if (++s->files > FILES_MAX)
         return true;
     g_autofree char *text = named_file(s, file);
-    RhLaunchFormat format = text ? rh_launch_format_of(text) : RH_LAUNCH_NONE;
+    RhLaunchFormat format = text ? rh_launch_format_of(file, text) : RH_LAUNCH_NONE;
     g_autofree char *base = g_path_get_basename(file);
     if (!text && strcmp(base, "base.yml") == 0) /* MaxText's defaults */
         return true;
@@ -339,7 +339,7 @@ static bool set_usual(RhLaunchReading *r, GError **error)
 static const RhLaunchKind *read_file(RhLaunchReading *r, const char *path, GError **error)
 {
     g_autofree char *text = rh_text_load(path, error);
-    RhLaunchFormat format = text ? rh_launch_format_of(text) : RH_LAUNCH_NONE;
+    RhLaunchFormat format = text ? rh_launch_format_of(path, text) : RH_LAUNCH_NONE;
     Search s = {.reading = r, .path = path, .error = error};
     if (format == RH_LAUNCH_NONE)
         return NULL;

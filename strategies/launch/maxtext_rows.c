@@ -110,6 +110,12 @@ static void read_block(RhLaunchReading *r, const char *text)
     r->sizes[RH_SIZE_ROTARY] = !gpt;
 }
 
+static void read_scale(RhLaunchReading *r, const char *text)
+{
+    if (strcmp(text, "1") != 0)
+        rh_launch_tell(r, "global_parameter_scale %s makes the model larger: say it with -w", text);
+}
+
 static void read_tied(RhLaunchReading *r, const char *text)
 {
     r->sizes[RH_SIZE_TIED] = rh_launch_read_switch(text);
@@ -209,6 +215,10 @@ static void finish(RhLaunchReading *r)
 {
     if (!r->dtype)
         r->dtype = "bf16";
+    if (r->work[RH_WORK_SEQUENCE] < 0) { /* base.yml */
+        r->work[RH_WORK_SEQUENCE] = 2048;
+        rh_launch_tell(r, "no max_target_length is said: 2048, as in MaxText's base.yml");
+    }
     take_mesh(r);
     take_batches(r);
     take_model(r);
@@ -239,6 +249,7 @@ static const RhLaunchRow rows[] = {
     {.name = "quantization", .read = read_quantization},
     {.name = "grad_dtype", .read = read_gradients},
     {.name = "model_name", .read = read_model},
+    {.name = "global_parameter_scale", .read = read_scale},
     {.name = "capacity_factor", .read = read_capacity},
     {.name = "decoder_block", .read = read_block},
     {.name = "base_emb_dim", .size = RH_SIZE_HIDDEN},
@@ -275,7 +286,7 @@ static const char costless[] =
     "expansion_factor_*|load_balance_loss_weight|matmul_precision|activations_in_float32|"
     "inference_*|prefill_*|decode_*|autoregressive_*|quantize_kvcache|kv_quant_*|ar_cache_*|"
     "compute_axis_order|reshape_q|cast_logits_to_fp32|float32_*|fused_*|use_*_embedding*|"
-    "global_parameter_scale";
+    "source_checkpoint*";
 
 const RhFramework rh_framework_maxtext_read = {.name = "maxtext",
                                                .title = "MaxText",

@@ -57,6 +57,12 @@ static const RhLaunchRow megatron_rows[] = {
     SWITCH("overlap-moe-expert-parallel-comm", overlap, RH_OVERLAP_PAIRS),
     OWN_OF("num-virtual-stages-per-pipeline-rank", vpp, chunks),
     READ("num-layers-per-virtual-pipeline-stage", chunk_layers),
+    {.name = "decoder-first-pipeline-num-layers",
+     .also = "decoder-last-pipeline-num-layers",
+     .read = rh_megatron_read_uneven},
+    {.name = "account-for-embedding-in-pipeline-split",
+     .also = "account-for-loss-in-pipeline-split",
+     .read = rh_megatron_read_counted},
     {.name = "micro-batch-size",
      .also = "batch-size",
      .knob = RH_ROW_KNOB(microbatch),
@@ -143,7 +149,7 @@ static const RhLaunchRow megatron_rows[] = {
 
 /* Patterns of flags that change neither time nor memory of a step. */
 static const char costless[] =
-    "lr|lr-*|min-lr|adam-*|sgd-*|weight-decay*|start-weight-decay|end-weight-decay|clip-grad|"
+    "deterministic-mode|use-persistent-ckpt-worker|lr|lr-*|min-lr|adam-*|sgd-*|weight-decay*|start-weight-decay|end-weight-decay|clip-grad|"
     "train-iters|train-samples|exit-*|log-*|no-log-*|save|save-*|load|load-*|no-load-*|no-save-*|"
     "eval-*|skip-train|data-*|*-data-path|split|tokenizer-*|vocab-file|merge-file|vocab-extra-ids|"
     "make-vocab-size-divisible-by|wandb-*|tensorboard-*|seed|init-method-*|override-opt*|"

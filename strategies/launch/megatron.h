@@ -94,3 +94,5 @@ void rh_megatron_read_untied(RhLaunchReading *r, const char *text);
 void rh_megatron_read_vocabulary(RhLaunchReading *r, const char *text);
 void rh_megatron_finish_model(RhLaunchReading *r);
 void rh_megatron_say_model(const RhFramework *framework, RhLaunchText *t);
+void rh_megatron_read_uneven(RhLaunchReading *r, const char *text);
+void rh_megatron_read_counted(RhLaunchReading *r, const char *text);

@@ -122,6 +122,20 @@ void rh_megatron_read_chunk_layers(RhLaunchReading *r, const char *text)
     (void)rh_launch_read_number(r, text, &r->work[WORK_CHUNK_LAYERS]);
 }
 
+/* Notes stages that are said by the layers of the first and the last. */
+void rh_megatron_read_uneven(RhLaunchReading *r, const char *text)
+{
+    rh_launch_tell(r, "%s %s: stages are simulated as even as can be; -s stages=... says them",
+                   r->at->name, text);
+}
+
+/* Reads that the embedding, or the head, counts as a layer of its stage. */
+void rh_megatron_read_counted(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        rh_launch_store(r, RH_ROW_KNOB(partition), RH_PARTITION_UNIFORM);
+}
+
 /* --- context parallelism --- */
 
 char *rh_megatron_write_exchange(const RhLaunchText *t)
@@ -153,7 +167,8 @@ char *rh_megatron_write_hierarchy(const RhLaunchText *t)
 
 void rh_megatron_read_hierarchy(RhLaunchReading *r, const char *text)
 {
-    g_autofree char *first = g_strndup(text, strcspn(text, " ,"));
+    const char *start = text + strspn(text, "[( '\"");
+    g_autofree char *first = g_strndup(start, strcspn(start, " ,"));
     (void)rh_launch_read_number(r, first, &r->work[WORK_HIERARCHY]);
 }
 

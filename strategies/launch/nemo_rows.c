@@ -159,7 +159,8 @@ static const char costless[] =
     "model.seq_len_interpolation_factor|model.scale_positional_embedding|model.use_flash_attention|"
     "model.get_attention_mask_from_fusion|model.dist_ckpt_*|model.nccl_communicator_*|"
     "model.sharp|model.enable_megatron_timers|model.megatron_timer_*|model.inference.*|"
-    "cluster.*|env_vars.*|stages*|train.*|data.*|dataset.*";
+    "inference.*|model.use_scaled_init_method|model.attention_type|model.batch_p2p_comm|"
+    "model.overlap_p2p_comm|cluster.*|env_vars.*|stages*|train.*|data.*|dataset.*";
 
 const RhFramework rh_framework_nemo_read = {.name = "nemo",
                                             .title = "NeMo",

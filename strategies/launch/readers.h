@@ -28,7 +28,7 @@ typedef struct {
     const char *any, *all; /* names, "|" between */
 } RhLaunchKind;
 
-RhLaunchFormat rh_launch_format_of(const char *text);
+RhLaunchFormat rh_launch_format_of(const char *name, const char *text);
 /* Return a kind of the table; NULL: it is of none. */
 const RhLaunchKind *rh_launch_kind_of_tree(RhLaunchFormat format, const RhLaunchSettings *s);
 const RhLaunchKind *rh_launch_kind_of_command(const RhShellCommand *command);

@@ -117,6 +117,8 @@ bool rh_launch_read_switch(const char *text)
 void rh_launch_store(RhLaunchReading *r, int32_t place, int64_t value)
 {
     const RhKnob *knob = &rh_knobs[place - 1];
+    if (value == -1 && knob->low >= 0) /* as the framework likes */
+        return;
     if (value < knob->low || value > knob->high) {
         rh_launch_problem(r, NULL, "%s: no %s is %" G_GINT64_FORMAT, r->at ? r->at->name : "",
                           knob->key, value);

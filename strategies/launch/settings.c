@@ -66,7 +66,8 @@ static char *scalar_text(RhJson *doc, const RhJsonNode *node)
 static void add_row(RhLaunchSettings *s, RhJson *doc, const RhJsonNode *node, char *name,
                     char *text)
 {
-    RhLaunchSetting row = {name, text, doc, node, true, rh_json_kind(node) != RH_JSON_NULL};
+    bool whole = !strstr(text, "${") && strcmp(text, "???") != 0; /* OmegaConf's words */
+    RhLaunchSetting row = {name, text, doc, node, whole, rh_json_kind(node) != RH_JSON_NULL};
     g_array_append_val(s->rows, row);
 }
 

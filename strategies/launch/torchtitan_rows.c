@@ -556,7 +556,9 @@ const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
 
 /* Patterns of settings that change neither time nor memory of a step. */
 const char rh_torchtitan_costless[] =
-    "job.*|profiling.*|metrics.*|optimizer.*|lr_scheduler.*|checkpoint.*|comm.*|debug.*|"
+    "job.*|profiling.*|metrics.*|optimizer.name|optimizer.lr|optimizer.eps|"
+    "optimizer.beta*|optimizer.weight_decay|optimizer.fused|optimizer.implementation|"
+    "lr_scheduler.*|checkpoint.*|comm.*|debug.*|"
     "validation.*|training.dataset*|training.steps|training.max_norm|training.gc_*|training.seed|"
     "training.deterministic|training.warmup_steps|training.mixed_precision_*|training.dataloader.*|"
     "training.compile|training.data_*|compile.*|experimental.custom_*|fault_tolerance.*|"

@@ -280,7 +280,10 @@ static const RhLaunchRow rows[] = {
 /* Patterns of settings that change neither time nor memory of a step. */
 static const char costless[] =
     "hidden_act|rms_norm_eps|rope_scaling.*|tie_word_embeddings|attention_bias|mlp_bias|"
-    "sliding_window|use_sliding_window|max_window_layers|learning_rate|lr*|weight_decay|adam_*|warmup*|num_epochs|num_train_epochs|max_steps|"
+    "sliding_window|use_sliding_window|max_window_layers|learning_rate|lr*|saves_per_epoch|num_warmup_steps|data_split|per_device_eval_batch_size|"
+    "num_padding_at_beginning|loss_watchdog_*|autotuning.*|"
+    "zero_optimization.gather_16bit_*|zero_optimization.max_*|"
+    "weight_decay|adam_*|warmup*|num_epochs|num_train_epochs|max_steps|"
     "logging_*|log_*|save_*|eval*|output_dir|overwrite_*|report_to|run_name|seed|data_seed|wandb_*|"
     "mlflow_*|comet_*|use_wandb|hub_*|push_to_hub|tokenizer*|model_type|trust_remote_code|dataset*|"
     "datasets*|test_datasets*|val_set_size|val_size|train_on_inputs|group_by_length|special_tokens*|"

@@ -75,7 +75,9 @@ static void set_sizes(RhLaunchReading *r)
         int64_t value =
             keys[i].size == RH_SIZE_FFN && mixed ? s[RH_SIZE_EXPERT_FFN] : s[keys[i].size];
         bool plain = biased && keys[i].size == RH_SIZE_GROUPS;
-        if (value > (keys[i].size == RH_SIZE_TIED ? -1 : 0) && !plain)
+        if (keys[i].size == RH_SIZE_TIED && value >= 0)
+            g_ptr_array_add(r->sets, g_strdup_printf("model.tied=%s", value == 1 ? "on" : "off"));
+        else if (value > 0 && !plain)
             g_ptr_array_add(r->sets,
                             g_strdup_printf("model.%s=%" G_GINT64_FORMAT, keys[i].key, value));
     }
@@ -107,6 +109,23 @@ static void take_sizes(RhLaunchReading *r)
                           "model with -w and a config.json");
 }
 
+/* Returns the longest name of the catalogue that stands in a name, as in "llama-3-70b-fp16"; the
+ * models of Llama 3 have the sizes of Llama 3.1. */
+static const char *contained_name(const char *said)
+{
+    g_auto(GStrv) parts = g_strsplit(said, "llama-3-", -1);
+    g_autofree char *plain = g_strjoinv("llama-3.1-", parts);
+    const char *found = NULL;
+    for (const char *const *name = rh_model_names(); *name; name++) {
+        const char *at = strstr(plain, *name);
+        char before = at && at > plain ? at[-1] : '-', after = at ? at[strlen(*name)] : 0;
+        bool whole = at && strchr("-_/.", before) && (!after || strchr("-_/", after));
+        if (whole && (!found || strlen(*name) > strlen(found)))
+            found = *name;
+    }
+    return found;
+}
+
 /* Returns the catalogue's name of a name of the hub or a folder's last part; NULL: not known. */
 static const char *catalogue_name(const char *said)
 {
@@ -118,6 +137,9 @@ static const char *catalogue_name(const char *said)
     for (const char *const *name = rh_model_names(); *name; name++)
         if (strcmp(*name, plain) == 0)
             return *name;
+    found = contained_name(plain);
+    if (found)
+        return found;
     static const char *const owners[] = {"meta-llama",  "Qwen",   "mistralai",
                                          "deepseek-ai", "google", "nvidia"};
     for (size_t i = 0; i < G_N_ELEMENTS(owners); i++) {

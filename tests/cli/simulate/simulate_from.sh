@@ -1,7 +1,7 @@
 # Launches of several frameworks stand for the options that they say; flags that nothing is known of are named.
 launches=$CASES/inputs/launch
 cp "$launches"/* .
-from() { rehearse simulate --from "$@" -p dgx-h100:2 2>&1 | grep -vE '^time of|^  |^$'; }
+from() { rehearse simulate --from "$@" -p dgx-h100:2 2>&1 | grep -E '^(note|warning): [a-z_]+\.|^tp|^job'; }
 from pretrain.sh
 from titan.toml
 from ds_config.json -w llama-3.1-8b --seq 2048
