@@ -163,6 +163,44 @@ static RhErrorBar named(const RhEvidenceKey *like, Like level)
     return bar;
 }
 
+/* Adds how far each row of a group is from what another row of it tells, both ways. */
+static void add_pairs(const Runs *runs, const GArray *rows, int32_t group, GArray *values)
+{
+    g_autoptr(GArray) ratios = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < rows->len; i++) {
+        guint at = g_array_index(rows, guint, i);
+        const RhEvaluatedRun *row = row_at(runs->evaluation, at);
+        double ratio = row->measured_s / row->predicted_s;
+        if (runs->groups[at] == group)
+            g_array_append_val(ratios, ratio);
+    }
+    double pairs = (double)ratios->len * (ratios->len - 1.0);
+    for (guint i = 0; i < ratios->len; i++)
+        for (guint k = 0; k < ratios->len; k++) {
+            double off = g_array_index(ratios, double, i) / g_array_index(ratios, double, k) - 1;
+            Weighed w = {fabs(off), 1 / pairs};
+            if (i != k)
+                g_array_append_val(values, w);
+        }
+}
+
+/* The error that remains in a group of which one run was measured; 0: too few groups tell it. */
+static double within_of(const Runs *runs, const GArray *rows)
+{
+    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(Weighed));
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    int32_t groups = 0;
+    for (guint i = 0; i < rows->len; i++) {
+        int32_t group = runs->groups[g_array_index(rows, guint, i)];
+        guint before = values->len;
+        if (!g_hash_table_add(seen, GINT_TO_POINTER(group + 1)))
+            continue;
+        add_pairs(runs, rows, group, values);
+        groups += values->len > before;
+    }
+    return groups < GROUPS_LEAST ? 0 : quantile(values, RH_RECORD_SHARE);
+}
+
 /* Error bar of jobs like `like`, without rows of the table `without` (NULL: of all); false where
  * there are too few. */
 static bool bar_of(const Runs *runs, const RhEvidenceKey *like, Like level, const char *without,
@@ -184,6 +222,7 @@ static bool bar_of(const Runs *runs, const RhEvidenceKey *like, Like level, cons
     if (bar->steps < STEPS_LEAST || bar->groups < GROUPS_LEAST)
         return false;
     bar->error_frac = quantile(errors, RH_RECORD_SHARE);
+    bar->within_frac = within_of(runs, rows);
     return true;
 }
 

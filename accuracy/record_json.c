@@ -21,7 +21,8 @@ static RhErrorBar read_bar(RhJson *doc, const RhJsonNode *node)
         .tokens_most = rh_json_int_or(doc, node, "tokens_most", 0, RUNS_MOST, 0),
         .error_frac = rh_json_number(doc, node, "error_frac", 0, 1e3),
         .steps = (int32_t)rh_json_int(doc, node, "steps", 1, RUNS_MOST),
-        .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST)};
+        .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST),
+        .within_frac = rh_json_number_or(doc, node, "within_frac", 0, 1e3, 0)};
 }
 
 static void read_odds(RhJson *doc, const RhJsonNode *node, GPtrArray *list)
@@ -150,6 +151,8 @@ static void put_bar(RhJsonWriter *w, const char *key, const RhErrorBar *bar)
     rh_json_put_number(w, "error_frac", bar->error_frac);
     rh_json_put_int(w, "steps", bar->steps);
     rh_json_put_int(w, "groups", bar->groups);
+    if (bar->within_frac > 0)
+        rh_json_put_number(w, "within_frac", bar->within_frac);
     rh_json_end_object(w);
 }
 

@@ -98,6 +98,12 @@ typedef struct {
     RhFact launch_s;        /* once per call */
 } RhProtocolFacts;
 
+/* The run whose measured step a profile's constants were scaled to (calibrate/stacks/measured_run.h). */
+typedef struct {
+    const char *stack, *model; /* interned; NULL: there is none */
+    double residual_frac;      /* measured over predicted less 1, before the scale */
+} RhScaledRun;
+
 typedef struct {
     const char *name; /* "dgx-h100:8", in a form that the user can type */
     const char *description;
@@ -145,6 +151,7 @@ typedef struct {
     GArray *link_changes; /* RhLinkChange; at most one per link */
     GArray *gpu_speeds;   /* RhGpuSpeed; ascending, at most one per GPU */
     const char *profile;  /* interned: the applied profile and what it describes; NULL: none */
+    RhScaledRun scaled;   /* of that profile; without a stack: none */
     char *hash;
 } RhPlatform;
 

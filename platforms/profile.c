@@ -42,6 +42,7 @@ typedef struct {
     bool fits_kind[RH_CALIBRATED_RANGE_LAST]; /* the profile has constants of that kind of kernel */
     /* shapes that these constants were fitted to, where they are given */
     RhCalibratedRange shapes[RH_CALIBRATED_RANGE_LAST];
+    RhScaledRun scaled; /* without a stack: none */
     char *hash;
     const char *note; /* "h200.json: raw.csv: NVIDIA H200, ...": shown in reports; interned */
 } Profile;
@@ -246,6 +247,18 @@ const char *rh_profile_device(RhJson *doc)
     return rh_json_string_or(doc, rh_json_root(doc), "device", "");
 }
 
+static void read_run(RhJson *doc, const RhJsonNode *root, Profile *f)
+{
+    const RhJsonNode *run = rh_json_object_or_null(doc, root, "run");
+    if (!run)
+        return;
+    double measured_s = rh_json_number(doc, run, "measured_s", 1e-9, 1e9),
+           predicted_s = rh_json_number(doc, run, "predicted_s", 1e-9, 1e9);
+    f->scaled =
+        (RhScaledRun){rh_intern(rh_json_word(doc, run, "stack")),
+                      rh_intern(rh_json_word(doc, run, "model")), measured_s / predicted_s - 1};
+}
+
 static Profile *read_profile(RhJson *doc, const RhPlatform *p, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc);
@@ -264,6 +277,7 @@ static Profile *read_profile(RhJson *doc, const RhPlatform *p, GError **error)
     g_autofree char *file = g_path_get_basename(rh_json_name(doc));
     g_autofree char *note = g_strconcat(file, *about ? ": " : "", about, NULL);
     f->note = rh_intern(note);
+    read_run(doc, root, f);
     read_derived(doc, root, p, f);
     if (facts) {
         check_device(doc, root, facts, p);
@@ -290,6 +304,8 @@ static void apply_profile(const Profile *f, RhPlatform *p)
 {
     RhFactRow row;
     RhDevice *d = p->device;
+    if (f->scaled.stack)
+        p->scaled = f->scaled;
     for (guint i = 0; i < f->facts->len; i++) {
         const Said *said = &g_array_index(f->facts, Said, i);
         const RhFact *line =

@@ -19,6 +19,9 @@
 #include "base/json.h"
 #include "platforms/platform.h"
 
+/* "run": {"stack": "megatron", "model": "llama-3.1-8b", "measured_s": 73, "predicted_s": 64.2} names
+ * the one run that its constants were scaled to, by which error bars are judged. */
+
 /* Applies a profile from a file or by a name of the catalogue. RH_ERROR_IO, RH_ERROR_INPUT with
  * positions. The platform's hash then depends on the profile's. */
 bool rh_platform_apply_profile(RhPlatform *p, const char *name,

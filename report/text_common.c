@@ -93,6 +93,17 @@ static char *bar_name(const RhErrorBar *bar)
 static char *widened(const RhRehearsal *r)
 {
     GString *out = g_string_new(NULL);
+    if (r->scaling == RH_SCALING_OWN)
+        g_string_append_printf(out,
+                               "; the profile's measured run removes what runs of one job share: "
+                               "%.0f %% of pairs of such runs are within %.2g %% of each other",
+                               100 * RH_RECORD_SHARE, 100 * r->bar->within_frac);
+    if (r->scaling == RH_SCALING_UNKNOWN)
+        g_string_append(out, "; too few groups of such runs tell how much the profile's measured "
+                             "run narrows it");
+    if (r->scaling == RH_SCALING_OTHER)
+        g_string_append(out, "; the profile's measured run is of another model or stack, so it is "
+                             "no narrower, and no less than that run was off");
     if (r->format_unmeasured)
         g_string_append_printf(out,
                                "; too few runs in this number format were measured, so it is the "

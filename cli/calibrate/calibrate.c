@@ -10,6 +10,7 @@
 #include "cli/calibrate/calibrate_a2a.h"
 #include "cli/calibrate/calibrate_kernels.h"
 #include "cli/calibrate/calibrate_links.h"
+#include "cli/calibrate/calibrate_run.h"
 #include "cli/calibrate/calibrate_served.h"
 #include "cli/calibrate/calibrate_steps.h"
 #include "cli/calibrate/fit_tables.h"
@@ -21,6 +22,7 @@
 #include "strategies/serve/server.h"
 #include "strategies/stack.h"
 #include "validate/suites/lab_run.h"
+#include "workloads/recipe.h"
 
 /* Ping-pong over MPI in the lab, into a file of our own. */
 static char *measure_pings(const RhArguments *a, const RhPlatform *platform, GError **error)
@@ -224,6 +226,8 @@ static int run(const RhArguments *a, GError **error)
                           kinds_of_run[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_NONE};
     if (!rh_outputs_check(a->outputs, a->measure ? kinds_of_run : kinds, error))
         return 2;
+    if (rh_calibrate_is_run(a))
+        return rh_calibrate_run(a, error);
     if (a->tables->len > 0 && a->measure) {
         rh_fail(error, RH_ERROR_USAGE,
                 "calibrate takes --tables with --from, or alone\n"
@@ -256,6 +260,27 @@ static const RhOption own[] = {
               "fit these measurements: raw samples of kernels, logs of nccl-tests, tables of "
               "all-to-all exchanges (also more files), a ping-pong, or a table of published "
               "training steps or serving runs"),
+    RH_OPTION(run_was_s, "run-was", 0, RH_OPTION_QUANTITY, "73s",
+              "step time that was measured of plan.json#RANK, or of -w, -p and -s",
+              .quantity = RH_QUANTITY_S),
+    RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",
+              "with --run-was or a training log: the model"),
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
+              "with --run-was or a training log: the layout", .layout_keys = true),
+    RH_OPTION(global_batch, "global-batch", 0, RH_OPTION_INTEGER, "B",
+              "with --run-was or a training log that does not say it: samples per step", .low = 1,
+              .high = 1 << 28),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S",
+              "with --run-was or a training log: tokens of one sample", .low = 1, .binary = true,
+              .high = 1 << 28),
+    RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N",
+              "with --run-was or a training log: number of GPUs (all of the platform)", .low = 1,
+              .high = 1 << 22),
+    RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",
+              "with --run-was or a training log: number formats", .choices = RH_RECIPE_CHOICES,
+              .otherwise = "bf16"),
+    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "with --run-was or a training log: change one constant"),
     RH_OPTION(tables, "tables", 0, RH_OPTION_LIST, "FILE",
               "fit these published tables of a serving engine's kernels (also more files)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
@@ -266,9 +291,9 @@ static const RhOption own[] = {
               "the GPU that was measured: a file, or a name like h200-sxm (recognised from "
               "the samples)"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "platform on which a ping-pong or collectives were, or will be, measured"),
+              "platform on which a ping-pong, collectives or a run were, or will be, measured"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",
-              "stack whose constants are fitted to a table of steps (megatron)",
+              "stack whose constants are fitted to a table of steps, or that ran (megatron)",
               .names = rh_stack_names),
     RH_OPTION(server, "server", 0, RH_OPTION_TEXT, "NAME",
               "server whose constants are fitted to a table of serving runs (that of its "
@@ -311,6 +336,11 @@ const RhCommand rh_command_calibrate = {
              "a table of published training steps, each of which is simulated; with the\n"
              "error of held-out groups and sources. Takes minutes. The values belong in\n"
              "strategies/stack.c; docs/theory/stacks.md describes the table.\n\n"
+             "One measured run: --run-was 73s plan.json#1, or --from a training log with -w,\n"
+             "-p and -s. The answer says what would have to be wrong for that time, each\n"
+             "alone: kernels, links, a GPU that others wait for, the host; and the profile\n"
+             "has one scale of the kernels' rates, with which later answers of that model\n"
+             "and stack have the error bar that remains among runs of one job.\n\n"
              "A server: the time of its host and clients besides the kernels, from a table\n"
              "of published serving runs (as `validate --cases` reads it); with intervals and\n"
              "the error of held-out rows. Takes minutes. The values belong in\n"
@@ -319,16 +349,20 @@ const RhCommand rh_command_calibrate = {
              "tables of their times as `validate --cases` reads them, including those of\n"
              "aiconfigurator; with the error of held-out sizes. The values belong in\n"
              "strategies/exchangers/NAME.json.\n",
-    .examples = "rehearse calibrate --run -o gpu.json\n"
-                "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
-                "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
-                "rehearse calibrate -d h200-sxm --tables gemm_perf.csv.gz -o serving.json\n"
-                "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
-                "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
-                "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"
-                "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json\n"
-                "rehearse calibrate --from wideep_deepep_ll_perf.csv -o exchanges.json\n"
-                "rehearse calibrate --server vllm-0.12 --from runs.csv --holdout 50%",
+    .examples =
+        "rehearse calibrate --run -o gpu.json\n"
+        "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
+        "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
+        "rehearse calibrate -d h200-sxm --tables gemm_perf.csv.gz -o serving.json\n"
+        "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
+        "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
+        "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"
+        "rehearse calibrate --run-was 73s plan.json#1 -o mine.json\n"
+        "rehearse calibrate --from slurm-1.out -w llama-3.1-8b -p dgx-h100:2 --seq 8192 \\\n"
+        "    -s tp2,mb1 -o mine.json\n"
+        "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json\n"
+        "rehearse calibrate --from wideep_deepep_ll_perf.csv -o exchanges.json\n"
+        "rehearse calibrate --server vllm-0.12 --from runs.csv --holdout 50%",
     .tables = tables,
     .run = run,
 };

@@ -123,6 +123,8 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **e
 GPtrArray *rh_prices_sets(const RhArguments *a, const char *platform)
 {
     GPtrArray *sets = g_ptr_array_new_with_free_func(g_free);
+    if (a->profile)
+        g_ptr_array_add(sets, g_strconcat("profile=", a->profile, NULL));
     for (guint i = 0; i < a->sets->len; i++)
         g_ptr_array_add(sets, g_strdup(g_ptr_array_index(a->sets, i)));
     const char *price = price_word(a->prices, platform);

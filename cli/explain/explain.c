@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/units.h"
 #include "cli/explain/explain_memory.h"
 #include "cli/explain/explain_private.h"
@@ -323,6 +324,10 @@ static int run(const RhArguments *a, GError **error)
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     if (!rh_outputs_check(a->outputs, kinds, error))
         return 2;
+    if (a->profile) { /* an input changed, as any other */
+        g_autofree char *set = g_strconcat("profile=", a->profile, NULL);
+        g_ptr_array_add(a->what_ifs, (void *)rh_intern(set));
+    }
     RhExplanation e = {.a = a, .out = g_string_new(NULL)};
     bool fine = find_answer(&e, error);
     if (fine) {
@@ -349,6 +354,9 @@ static const RhOption own[] = {
     RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
               "change a key of the layout or an input, as nic.bandwidth=200Gb/s",
               .layout_keys = true),
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
+              "with the constants that `calibrate` measured, beside those of the file",
+              .names = rh_profile_names),
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "also write the answer, as .json or .html", .neutral = true),
     RH_OPTION(replanned, "replan", 0, RH_OPTION_FLAG, NULL,

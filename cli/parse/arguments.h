@@ -36,7 +36,7 @@ typedef struct {
     const char *suite, *cases, *only, *keep, *lab, *measure, *device, *server, *budget, *lists,
         *record, *cross;
     GPtrArray *froms, *tables; /* const char* */
-    double holdout_frac, tolerance_frac;
+    double holdout_frac, tolerance_frac, run_was_s;
     int64_t runs;
     bool controls;
     /* serve-simulate, serve-plan */

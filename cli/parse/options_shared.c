@@ -38,6 +38,8 @@ const RhOption rh_options_clusters[] = {
     RH_OPTION(platforms, "platform", 'p', RH_OPTION_LIST, "A,B",
               "clusters to choose from: names or files, as dgx-h100,dgx-b200", .also = "platforms",
               .required = true),
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
+              "constants that `calibrate` measured, of every platform"),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
               "change one constant of the model, of every platform or of the job"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",

@@ -6,6 +6,14 @@
 #include "sim/engine/engine.h"
 #include "strategies/train/train.h"
 
+/* How a profile that was scaled to one measured run changes the error bar. */
+typedef enum {
+    RH_SCALING_NONE,
+    RH_SCALING_OWN,     /* a run of the same stack and model: what runs of a group share is gone */
+    RH_SCALING_UNKNOWN, /* ... but the record has too few groups to tell what remains */
+    RH_SCALING_OTHER, /* a run of another model or stack: no narrower, no less than its residual */
+} RhRunScaling;
+
 typedef struct {
     RhLayout layout;
     double step_time_s;
@@ -25,6 +33,7 @@ typedef struct {
     bool beyond;              /* the model is smaller or larger than those of its bar */
     const RhErrorBar *bar;    /* of the record; NULL: nothing like the job was measured */
     double error_frac;        /* the bar's error, widened as below; 0: none */
+    RhRunScaling scaling;     /* by one measured run of a profile */
     bool format_unmeasured;   /* few steps in its format were measured: widest bar */
     const RhErrorBar *longs;  /* bar of long samples, if it applies; NULL: it does not */
     double extrapolated_frac; /* share of kernel time that widens the bar; 0: none */

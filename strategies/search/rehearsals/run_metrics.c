@@ -39,9 +39,28 @@ static double extrapolated_frac(const RhProblem *c, const RhLayout *layout)
     return sum;
 }
 
+/* The error bar by the one run that constants were scaled to. Its residual removes what steps of
+ * one job and cluster have in common: what remains is how they differ among themselves. Of another
+ * model or stack it tells less, and shows how far off one can be. */
+static double scaled_bar(const RhProblem *c, double base, RhRehearsal *r)
+{
+    const RhScaledRun *run = &c->platform->scaled;
+    if (!run->stack)
+        return base;
+    bool own = strcmp(run->stack, c->stack->name) == 0 && strcmp(run->model, c->model->name) == 0 &&
+               !r->format_unmeasured && !r->longs;
+    if (!own) {
+        r->scaling = RH_SCALING_OTHER;
+        return fmax(base, fabs(run->residual_frac));
+    }
+    r->scaling = r->bar->within_frac > 0 ? RH_SCALING_OWN : RH_SCALING_UNKNOWN;
+    return r->bar->within_frac > 0 ? r->bar->within_frac : base;
+}
+
 static void settle_bar(const RhProblem *c, const RhRecord *record, const RhEvidenceKey *like,
                        RhRehearsal *r)
 {
+    r->scaling = RH_SCALING_NONE;
     if (!r->bar)
         return;
     double base = r->bar->error_frac, widest = rh_record_widest_frac(record, like->kind);
@@ -52,6 +71,7 @@ static void settle_bar(const RhProblem *c, const RhRecord *record, const RhEvide
     r->longs = longer && record->longs.error_frac > base ? &record->longs : NULL;
     if (r->longs)
         base = r->longs->error_frac;
+    base = scaled_bar(c, base, r);
     r->extrapolated_frac = extrapolated_frac(c, &r->layout);
     r->error_frac = hypot(base, r->extrapolated_frac * RH_EXTRAPOLATED_ERROR_FRAC);
 }

@@ -1,0 +1,52 @@
+#pragma once
+/* What the measured time of one run tells of a prediction.
+ *
+ * One number cannot say which of many constants is off. So each of four causes is changed alone,
+ * and the layout rehearsed again, until the step takes the measured time: by how much kernels,
+ * links, one GPU that the others wait for, or the host would have to differ; or that even at its
+ * limit the cause cannot explain it. What is then kept is one scale of the kernels' rates. */
+#include "sim/engine/engine.h"
+#include "strategies/train/train.h"
+
+typedef enum {
+    RH_RUN_KERNELS, /* rates of compute and memory, times a factor */
+    RH_RUN_LINKS,   /* rates of NVLink, NICs and the fabric, times a factor */
+    RH_RUN_WAITING, /* the speed of one GPU, which the others wait for */
+    RH_RUN_HOST,    /* seconds of launching after each kernel */
+    RH_RUN_CAUSES,
+} RhRunCause;
+
+typedef struct {
+    bool explains;
+    double value;   /* factor, speed or seconds at which the step takes the measured time */
+    double now;     /* of the prediction: 1, or the seconds after each kernel */
+    double share_s; /* of the predicted step: its part */
+    double
+        reached_s; /* the nearest step that the cause alone can make, where it does not explain */
+} RhRunCauseAnswer;
+
+typedef struct {
+    double measured_s, predicted_s;
+    RhRunCauseAnswer causes[RH_RUN_CAUSES];
+    /* the scaled constants of the device, where kernels explain it */
+    double clock_frac, memory_frac;
+    const char *stack, *model; /* interned */
+} RhMeasuredRun;
+
+typedef struct {
+    const RhProblem *c;
+    const RhPlatform *hardware; /* as described, whose view by the stack is c->platform */
+    const RhLayout *layout;
+    double measured_s;
+    double timeout_s; /* of the whole; 0: none */
+    void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */
+} RhMeasuredRunQuestion;
+
+/* RH_ERROR_INPUT for hardware of several devices; the errors of rehearsals. */
+bool rh_measured_run_explain(const RhMeasuredRunQuestion *question, RhMeasuredRun *out,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* The profile with the scale; NULL where kernels do not explain the run. `source` is what the
+ * measured time was, `date` "2026-11". Caller frees. */
+char *rh_measured_run_profile(const RhMeasuredRun *run, const RhPlatform *hardware,
+                              const char *source, const char *date);
+const char *rh_run_cause_name(RhRunCause cause);

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# One measured run: what would have to be wrong, the scale of the kernels, its profile in use, and what is refused.
+try() {
+    echo "\$ rehearse $*"
+    rehearse "$@" 2>&1
+    echo "exit $?"
+}
+job=(-w llama-3.2-1b -p dgx-h100:1 --global-batch 32 --seq 2048)
+rehearse simulate "${job[@]}" -s tp2,pp2,mb1 -o run.json | head -n 1
+try calibrate --run-was 700ms run.json#1 -o mine.json
+try simulate "${job[@]}" -s tp2,pp2,mb1 --profile mine.json
+try simulate -w llama-3.1-8b -p dgx-h100:1 --global-batch 32 --seq 2048 -s tp2,pp2,mb1 --profile mine.json | grep -A4 '^error bar'
+rehearse check mine.json
+rehearse explain run.json#1 --profile mine.json | head -n 1
+rehearse capacity "${job[@]:0:2}" -p dgx-h100 --gpus 8 --global-batch 32 --seq 2048 --tokens 1T --profile mine.json -q | head -n 1
+rehearse plan "${job[@]}" --profile mine.json --quick -q | grep -A3 '^profile'
+try calibrate --run-was 50ms run.json#1 -o none.json
+ls none.json 2>/dev/null
+for ms in 9000 700 700 700 700; do
+    echo " iteration $((++i))/ 9 | elapsed time per iteration (ms): $ms | global batch size:    32 |"
+done >their.log
+try calibrate --from their.log "${job[@]:0:4}" --seq 2048 -s tp2,pp2,mb1
+rehearse calibrate --run-was 700ms run.json#1 --json | grep -A4 '"run"'
+try calibrate --run-was 700ms
+try calibrate --from their.log
+try calibrate --run-was 700ms run.json#7
+try calibrate --run-was 700ms run.json#1 -w llama-3.2-1b
+try calibrate --run-was 700ms --from their.log "${job[@]:0:4}" --seq 2048 -s tp2,pp2,mb1
+try calibrate --from their.log "${job[@]}" -s tp2,pp2,mb1 --set global_batch=64
