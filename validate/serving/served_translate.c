@@ -448,17 +448,14 @@ static void say_where(Way *w)
     w->out->standing = rh_case_standing(&w->way);
 }
 
-/* The words of a stand-in for a version; rules of validate/data/served.json have them. */
-#define VERSION_STANDS_IN "its version as the server's"
-
 static void say_known(Way *w)
 {
     const RhCaseValues *said = w->way.said;
     RhServedCase *out = w->out;
-    out->flags_known = said->says[RH_CASE_SAYS_DEPLOYMENT] || said->says[RH_CASE_SAYS_POOLS] ||
+    const char *pools = said->says[RH_CASE_SAYS_POOLS]; /* flags, or workers alone */
+    out->flags_known = said->says[RH_CASE_SAYS_DEPLOYMENT] || (pools && strstr(pools, "chunk=")) ||
                        *rh_case_cell(&w->way, RH_CASE_DEPLOYMENT);
-    out->version_known =
-        !g_ptr_array_find_with_equal_func(said->stands_in, VERSION_STANDS_IN, g_str_equal, NULL);
+    out->version_known = !said->says[RH_CASE_SAYS_VERSION];
     out->speculation_known = !said->says[RH_CASE_SAYS_SPECULATION] ||
                              strcmp(said->says[RH_CASE_SAYS_SPECULATION], "none") == 0;
 }
