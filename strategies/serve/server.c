@@ -219,6 +219,7 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
         rh_json_problem_of(doc, root, "derives", why);
     s->name = rh_json_string(doc, root, "name");
     s->about = rh_json_string(doc, root, "about");
+    s->derives = base;
     if (strcmp(s->name, name) != 0)
         rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
     read_facts(doc, root, s);

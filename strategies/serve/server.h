@@ -35,6 +35,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *about;
+    const char *derives; /* name of the server that it differs from; NULL: none */
     const RhScheduler *scheduler;
     RhFact step_s;        /* of each iteration, beside its kernels: the host's share that shows */
     RhFact rank_step_s;   /* more for each doubling of tensor ranks */

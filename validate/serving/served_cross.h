@@ -5,12 +5,9 @@
  * For each group,
  * (a) rules that were chosen on its rows are withheld. One that applies to rows of other groups, too,
  *     is kept where it lessens their mean loss, each group weighing the same (a nested choice);
- * (b) constants of servers that were fitted to its rows are fitted again to rows of the other groups:
- *     those of the same server, or of all servers of its engine where there are fewer than
- *     ROWS_LEAST: up to ROWS_OF_GROUP of each group in the order of the file, until there are
- *     ROWS_MOST, each of these groups weighing the same. The descent begins at the same values
- *     whatever the server's file has. A run whose server nobody else tells is not predicted.
- *     Constants that rh_served_constant_kinds does not list, as those of memory, stay. */
+ * (b) constants of servers that were fitted to its rows are fitted again to rows of the other groups
+ *     (validate/serving/served_refit.h). A run whose server nobody else tells is not predicted. The
+ *     losses of (a) are of predictions with such constants, too. */
 #include "validate/serving/served_run.h"
 
 typedef struct RhServedCross RhServedCross;
