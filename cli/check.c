@@ -278,6 +278,10 @@ static bool check_file(const char *path, GString *notes, GError **error)
         return false;
     if (known)
         return true;
+    if (!rh_check_service_result(path, notes, &known, error))
+        return false;
+    if (known)
+        return true;
     if (rh_check_may_be_requests(path)) {
         if (!rh_check_requests(path, notes, &known, error))
             return false;

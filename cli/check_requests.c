@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/validate/validate_service.h"
 #include "report/format.h"
+#include "validate/runs/service_result.h"
 #include "workloads/requests.h"
 #include "workloads/requests_json.h"
 
@@ -23,6 +25,26 @@ bool rh_check_may_be_requests(const char *path)
         if (g_str_has_suffix(path, ends[i]))
             return true;
     return file && rh_requests_json_is(head);
+}
+
+bool rh_check_service_result(const char *path, GString *notes, bool *known, GError **error)
+{
+    *known = rh_validate_is_service(path);
+    g_autoptr(RhServiceResultFile) f = *known ? rh_service_figures_load(path, error) : NULL;
+    if (!f)
+        return !*known;
+    g_string_append_printf(notes, "result of %s%s%s: requests of %.0f input and %.0f output tokens",
+                           f->format, f->model ? ", " : "", f->model ? f->model : "",
+                           f->input_tokens, f->output_tokens);
+    if (f->concurrency > 0)
+        g_string_append_printf(notes, ", %d client%s", f->concurrency,
+                               f->concurrency == 1 ? "" : "s");
+    g_string_append_printf(
+        notes,
+        "\nnote: rehearse validate --cases %s -p PLATFORM --from LAUNCH sets it beside "
+        "its prediction\n",
+        path);
+    return true;
 }
 
 bool rh_check_requests(const char *path, GString *notes, bool *known, GError **error)

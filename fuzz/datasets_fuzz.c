@@ -1,11 +1,26 @@
-/* rh_requests_json_parse: what is read is requests that a server takes, in the order of their times. */
+/* rh_requests_json_parse: what is read is requests that a server takes, in the order of their times.
+ * rh_service_figures_parse: figures of a benchmark are positive, or not there. */
 #include "fuzz/fuzzkit.h"
+#include "validate/runs/service_result.h"
 #include "workloads/requests_json.h"
+
+static void read_figures(const char *text, size_t size)
+{
+    g_autoptr(GError) error = NULL;
+    if (!rh_service_figures_are(text))
+        return;
+    g_autoptr(RhServiceResultFile) f = rh_service_figures_parse("fuzz", text, size, &error);
+    if (!f)
+        fuzz_check_error(&error);
+    for (int m = 0; f && m < RH_RESULT_LAST; m++)
+        FUZZ_CHECK(f->measured[m] >= 0 && f->concurrency >= 0);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = g_strndup((const char *)data, size);
+    read_figures(text, size);
     if (!rh_requests_json_is(text))
         return 0;
     bool skip_bad = size % 2 == 0;

@@ -11,6 +11,7 @@
 #include "cli/perform_program.h"
 #include "cli/validate/validate_cases.h"
 #include "cli/validate/validate_log.h"
+#include "cli/validate/validate_service.h"
 #include "platforms/profile.h"
 #include "report/page/page.h"
 #include "report/validation.h"
@@ -148,6 +149,13 @@ static int run_step(const RhArguments *a, GError **error)
     return v ? show(a, v, error) : 3;
 }
 
+/* Files of one run, which are no table of many: the first that recognises a file judges it. */
+static const struct {
+    bool (*recognise)(const char *path);
+    int (*judge)(const RhArguments *arguments, GError **error);
+} measured[] = {{rh_validate_is_service, rh_validate_service},
+                {rh_validate_is_log, rh_validate_log}};
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_HTML,
@@ -198,14 +206,16 @@ static int run(const RhArguments *a, GError **error)
     }
     if (a->suite || a->measure)
         return a->suite ? run_suite(a, error) : run_step(a, error);
-    return a->cases && rh_validate_is_log(a->cases) ? rh_validate_log(a, error)
-                                                    : rh_validate_cases(a, error);
+    for (size_t i = 0; a->cases && i < G_N_ELEMENTS(measured); i++)
+        if (measured[i].recognise(a->cases))
+            return measured[i].judge(a, error);
+    return rh_validate_cases(a, error);
 }
 
 static const RhOption own[] = {
     RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE",
               "your measured runs: CSV with a run per row, .jsonl with what a server did, or a "
-              "training log (docs/guide/validation.md)"),
+              "training log, or a benchmark's result of a server (docs/guide/validation.md)"),
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
               "with --cases: exit with status 1 if the mean error is larger, as 10%",
               .quantity = RH_QUANTITY_FRAC),
@@ -223,7 +233,8 @@ static const RhOption own[] = {
               "time the kernels of training and decode steps on this machine's GPU, and "
               "compare"),
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FOLDER",
-              "with --run step: read what bench/gpu.sh measured elsewhere"),
+              "with --run step: read what bench/gpu.sh measured elsewhere; with a benchmark's "
+              "result of a server: the file that started it"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "with --run step or --cases x.jsonl: platform whose device is modelled "
               "(h200-sxm:1x1); with a training log: the one it ran on"),
