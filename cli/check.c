@@ -8,6 +8,7 @@
 #include "cli/check_hub_files.h"
 #include "cli/check_output.h"
 #include "cli/check_requests.h"
+#include "cli/inputs/launch_input.h"
 #include "cli/inputs/result.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
@@ -269,6 +270,15 @@ static bool is_case_table(const char *path, GString *notes)
     return true;
 }
 
+static bool check_launch(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhLaunchFile) file = rh_launch_read(path, error);
+    g_autofree char *about = file ? rh_launch_input_about(file, path) : NULL;
+    if (about)
+        g_string_append(notes, about);
+    return about != NULL;
+}
+
 static bool check_file(const char *path, GString *notes, GError **error)
 {
     if (g_file_test(path, G_FILE_TEST_IS_DIR))
@@ -290,6 +300,8 @@ static bool check_file(const char *path, GString *notes, GError **error)
     }
     if (is_case_table(path, notes))
         return true;
+    if (rh_launch_kind_of(path))
+        return check_launch(path, notes, error);
     if (rh_launched_service_is(path))
         return rh_launched_service_check(path, notes, error);
     if (looks_like_layout(path))

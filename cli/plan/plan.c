@@ -15,6 +15,7 @@
 #include "cli/parse/commands.h"
 #include "cli/parse/hint_options.h"
 #include "cli/plan/inert_limits.h"
+#include "cli/plan/launched.h"
 #include "cli/plan/plan_any.h"
 #include "cli/unused_settings.h"
 #include "report/format.h"
@@ -206,6 +207,7 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     print_demands(a, plan);
     g_autofree char *text = rh_report_plan_text(&in->question, plan, options, &style);
     fputs(text, stdout);
+    rh_launched_print(a, in, plan);
     return print_launch(a, in, plan, error);
 }
 
@@ -381,6 +383,9 @@ const RhCommand rh_command_plan = {
              "--set lora.rank=16 plans LoRA: adapters of that rank with frozen weights, on\n"
              "all linear layers, or on those of --set lora.modules=linear_qkv+linear_proj.\n"
              "--emit nemo or --emit deepspeed prints a script that trains them.\n\n"
+             "--from FILE plans what your own launch trains: the layout that it has is\n"
+             "simulated too, and shown beside the best one with the settings of its framework\n"
+             "that make the difference (docs/guide/launch-files.md).\n\n"
              "The first line is the answer. In the table, `stages` is the share of the step\n"
              "spent waiting for other pipeline stages, `comm` the share of exposed\n"
              "communication. `not searched` and `other formats` list what the search leaves\n"

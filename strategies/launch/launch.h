@@ -13,7 +13,7 @@
 #define RH_FRAMEWORK_AS_CHOICE(name) "|" #name "|" #name "+slurm"
 #define RH_FRAMEWORK_CHOICES         (&(RH_FRAMEWORKS(RH_FRAMEWORK_AS_CHOICE) "|slurm")[1])
 
-typedef struct {
+typedef struct RhLaunch {
     const char *title, *version; /* "Megatron-LM", "core_v0.15.3" */
     const char *program;         /* what torchrun starts: "pretrain_gpt.py" */
     /* without torchrun: `program` is the command, once a node, its flags NAME=VALUE */

@@ -439,3 +439,57 @@ int64_t rh_launch_file_gpus(const RhLaunchFile *f)
                ? f->global_batch / each * ranks_of_replica(&f->layout)
                : 0;
 }
+
+/* --- what differs between two launches --- */
+
+/* Returns all settings of a launch that is written here. */
+static RhLaunchReading *settings_of(const RhLaunch *launch)
+{
+    g_autoptr(RhLaunchReading) r = reading_new();
+    g_autofree char *script = rh_launch_script(launch, RH_LAUNCHER_SHELL);
+    Search s = {.reading = r, .path = launch->title};
+    if (!read_script(&s, script)) /* is never: it was written here */
+        return NULL;
+    return g_steal_pointer(&r);
+}
+
+static void add_change(GPtrArray *changes, const char *name, const char *from, const char *to)
+{
+    if (g_strcmp0(from, to) != 0)
+        g_ptr_array_add(changes, g_strdup_printf("%s %s -> %s", name,
+                                                 !from   ? "not given"
+                                                 : *from ? from
+                                                         : "given",
+                                                 !to   ? "leave out"
+                                                 : *to ? to
+                                                       : "give"));
+}
+
+/* Adds settings of `a` that stand otherwise in `b`, each once. */
+static void compare(const RhLaunchReading *a, const RhLaunchReading *b, bool missing,
+                    GPtrArray *changes)
+{
+    const GArray *rows = a->settings->rows;
+    for (guint i = 0; i < rows->len; i++) {
+        const RhLaunchSetting *row = &g_array_index(rows, RhLaunchSetting, i);
+        const RhLaunchSetting *other = rh_launch_setting_of(b->settings, row->name);
+        if (!*row->name || rh_launch_setting_of(a->settings, row->name) != row)
+            continue;
+        if (missing && !other)
+            add_change(changes, row->name, NULL, row->text);
+        else if (!missing)
+            add_change(changes, row->name, row->text, other ? other->text : NULL);
+    }
+}
+
+GPtrArray *rh_launch_changes(const RhLaunch *from, const RhLaunch *to)
+{
+    GPtrArray *changes = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(RhLaunchReading) a = settings_of(from);
+    g_autoptr(RhLaunchReading) b = settings_of(to);
+    if (!a || !b)
+        return changes;
+    compare(a, b, false, changes);
+    compare(b, a, true, changes);
+    return changes;
+}

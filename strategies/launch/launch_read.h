@@ -35,3 +35,8 @@ char *rh_launch_file_layout(const RhLaunchFile *file);
 int64_t rh_launch_file_batch(const RhLaunchFile *file, int64_t gpus);
 /* Returns the number of GPUs that the file says or that follows from its batches; 0: neither. */
 int64_t rh_launch_file_gpus(const RhLaunchFile *file);
+
+struct RhLaunch;
+/* Returns the settings that differ between two launches of one framework, in the words of the
+ * second: "--flag old -> new", a line each; the caller frees. */
+GPtrArray *rh_launch_changes(const struct RhLaunch *from, const struct RhLaunch *to);
