@@ -15,6 +15,7 @@ static void scale_rate(RhFact *rate, const RhFact *by)
 static void scale_device(RhDevice *device, const RhStack *stack)
 {
     RhDeviceCurves *curves = &device->curves;
+    rh_device_use_training(device);
     scale_rate(&curves->attention_peak_frac, &stack->attention_frac);
     for (int i = 0; i < RH_DTYPE_LAST; i++)
         scale_rate(&curves->gemm_peak_frac[i], &stack->gemm_frac);

@@ -66,6 +66,14 @@ typedef struct {
     RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
     RhFact attention_s_half;        /* sequence at which attention reaches half of that rate */
     RhFact attention_d_half;        /* head size at which it reaches half of the rate at infinity */
+    /* The same of the kernels that training runs, which rh_device_use_training() puts in their
+     * place; peak 0: these. Backward has a rate and a half of its own, and heads above
+     * `attention_training_head` run at that one's rate; 0: at their own. */
+    RhFact attention_training_peak_frac, attention_training_s_half;
+    RhFact attention_training_backward_frac, attention_training_backward_s_half;
+    RhFact attention_training_head;
+    /* rates of attention whose operands are fp8 over these; 0: equal */
+    RhFact attention_fp8_frac, attention_fp8_backward_frac;
     /* fraction of its roofline that a scan kernel reaches; 0: all */
     RhFact scan_frac;
     RhFact memory_peak_frac;          /* of HBM peak, large streaming kernels */
@@ -84,6 +92,7 @@ typedef struct {
     double gemm_s_per_byte, stream_s_per_byte;
     double attention_s_per_flop[RH_DTYPE_LAST],
         attention_backward_s_per_flop[RH_DTYPE_LAST]; /* whole device, head size 128 */
+    double attention_backward_s_half, attention_head_most;
     double sms, sms_inverse, wave_tail, k_half, k_split_inverse, gradient_roofs;
     int64_t few_rows_below;        /* GEMMs of fewer rows have */
     double few_rows_roofs;         /* so many times the memory time of others; 0: as others */
@@ -116,6 +125,7 @@ typedef struct {
     GPtrArray *surfaces; /* RhSurface, owned; of a profile; NULL: none. Never changed in place */
     RhPeerReduce peers;  /* from a profile */
     RhSurfacesUsed used; /* selection by rh_device_use_surfaces() */
+    bool training;       /* set by rh_device_use_training() */
     RhDeviceRates rates; /* derived; call rh_device_refresh() after changing a fact */
     char *hash;          /* SHA-256 of the file */
 } RhDevice;
@@ -128,6 +138,9 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT
 double rh_device_power_w(const RhDevice *device);
 /* Returns the ratio of clocks with and without the power limit: 1 where there is none. */
 double rh_device_limit_clock_frac(const RhDevice *device);
+/* Puts the rates of training's attention kernels in the place of those of serving's, where the
+ * device has both and the user has not set the latter; then rh_device_refresh(). */
+void rh_device_use_training(RhDevice *device);
 /* Recomputes `rates` from the facts. */
 void rh_device_refresh(RhDevice *device);
 RhDevice *rh_device_copy(const RhDevice *device);

@@ -9,7 +9,7 @@
  *            weights out of narrow activations; with gemm_few_rows products of fewer rows than a
  *            tile compute no whole tile, and take max(compute, bytes / (few_rows B))
  * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
- *            tiles; or its bytes
+ *            tiles; or its bytes; in training at the rates of training's kernels, where known
  * SCAN       flops at attention's rate, of long sequences, or its bytes; over scan_frac, but for
  *            one token of each sequence
  * others     (bytes + bytes_half) / rate
@@ -106,10 +106,11 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
     double pair_flops = rh_attention_pair_flops(k->k, value, backward);
     double flops = k->flops > 0 ? k->flops : attention_flops(k, pair_flops);
     double s = (double)MAX(k->n, 1), half = c->attention_d_half.value;
-    double head = MAX(0.5 * (double)(k->k + value), 1);
+    double head = CLAMP(0.5 * (double)(k->k + value), 1, r->attention_head_most);
+    double s_half = backward ? r->attention_backward_s_half : c->attention_s_half.value;
     double s_per_flop =
         (backward ? r->attention_backward_s_per_flop : r->attention_s_per_flop)[k->dtype] *
-        (1 + c->attention_s_half.value / s) * (1 + half / head) / (1 + half / 128);
+        (1 + s_half / s) * (1 + half / head) / (1 + half / 128);
     /* the longest thread block bounds the kernel when there are few; decoding splits keys */
     double block = (double)k->m < ATTENTION_TILE_ROWS ? 0 : pair_flops * ATTENTION_TILE_ROWS * s;
     p->compute_s = MAX(flops, block * r->sms) * s_per_flop;
@@ -290,8 +291,25 @@ double rh_device_limit_clock_frac(const RhDevice *d)
     return d->power_w.value > 0 ? cbrt(rh_device_power_w(d) / d->power_w.value) : 1;
 }
 
+void rh_device_use_training(RhDevice *d)
+{
+    RhDeviceCurves *c = &d->curves;
+    if (c->attention_training_peak_frac.value > 0 && !rh_fact_is_users(&c->attention_peak_frac)) {
+        c->attention_peak_frac = c->attention_training_peak_frac;
+        c->attention_s_half = c->attention_training_s_half;
+        c->attention_backward_frac = c->attention_training_backward_frac;
+        d->training = true;
+    }
+    rh_device_refresh(d);
+}
+
+static double fp8_frac(const RhFact *frac, int dtype)
+{
+    return dtype == RH_DTYPE_FP8 && frac->value > 0 ? frac->value : 1;
+}
+
 /* Sets the rates of attention for a clock. Formats of 16 bits and more use their own matrix units
- * where the device has them; others run as bf16. */
+ * where the device has them; others run as bf16, but for what fp8 is known to bring. */
 static void refresh_attention(RhDevice *d, double clock)
 {
     const RhDeviceCurves *c = &d->curves;
@@ -300,9 +318,16 @@ static void refresh_attention(RhDevice *d, double clock)
         double own = d->peak_flops_per_s[t].value;
         double peak = own > 0 && rh_dtype_bytes((RhDtype)t) >= 2 ? own : bf16;
         double s_per_flop = 1.0 / (peak * c->attention_peak_frac.value * clock);
-        d->rates.attention_s_per_flop[t] = s_per_flop;
-        d->rates.attention_backward_s_per_flop[t] = s_per_flop / c->attention_backward_frac.value;
+        d->rates.attention_s_per_flop[t] = s_per_flop / fp8_frac(&c->attention_fp8_frac, t);
+        d->rates.attention_backward_s_per_flop[t] =
+            s_per_flop / c->attention_backward_frac.value /
+            fp8_frac(&c->attention_fp8_backward_frac, t);
     }
+    double head = d->training ? c->attention_training_head.value : 0;
+    d->rates.attention_head_most = head > 0 ? head : DBL_MAX;
+    d->rates.attention_backward_s_half = d->training
+                                             ? c->attention_training_backward_s_half.value
+                                             : c->attention_s_half.value;
 }
 
 void rh_device_refresh(RhDevice *d)
