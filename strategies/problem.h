@@ -21,6 +21,7 @@ typedef struct {
     RhDocuments documents;        /* that samples are made of; settled */
     RhLora lora;                  /* adapters, which alone are trained; rank 0: all weights are */
     bool narrow_weights; /* layers' weights are held and gathered in the recipe's format alone */
+    bool narrow_attention; /* attention's core reads fp8, as linear layers do or less */
     bool accumulates;    /* a step only adds up gradients: replicas exchange nothing */
 } RhJob;
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "platforms/devices/generation.h"
+
 #define WIDE 2.0 /* bytes per element of bf16 and fp16 */
 
 #define WHOLE 4.0 /* bytes per element of fp32, and of TF32 operands in memory */
@@ -37,36 +39,43 @@ const RhRecipe rh_recipe_fp32 =
 
 /* FP8 with delayed scaling: one scale per tensor, from the largest values of earlier steps, so
  * known before the cast. The layout that the gradient of weights reads is kept. */
-const RhRecipe rh_recipe_fp8 = {
-    .name = "fp8",
-    .title = "fp8, a scale for each tensor from steps before (delayed)",
-    .dtype = RH_DTYPE_BF16,
-    .linear = RH_DTYPE_FP8,
-    .operand_bytes = NARROW,
-    .cast_bytes = CAST(NARROW),
-    .kept_bytes = NARROW,
-    .weight_cast_bytes = CAST(NARROW),
-    .weight_copy_bytes = 2 * NARROW,
-    .dispatch_bytes = WIDE,
-    .source = "Micikevicius et al. 2022, arXiv 2209.05433; Transformer Engine user guide, delayed "
-              "scaling; bytes counted",
-};
+#define DELAYED(layouts)                                                                           \
+    {                                                                                              \
+        .name = "fp8", .title = "fp8, a scale for each tensor from steps before (delayed)",        \
+        .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_FP8, .operand_bytes = NARROW,                   \
+        .cast_bytes = WIDE + (layouts)*NARROW, .kept_bytes = NARROW,                               \
+        .weight_cast_bytes = WIDE + (layouts)*NARROW, .weight_copy_bytes = (layouts)*NARROW,       \
+        .one_layout = (layouts) == 1, .dispatch_bytes = WIDE,                                      \
+        .source = "Micikevicius et al. 2022, arXiv 2209.05433; Transformer Engine user guide, "    \
+                  "delayed scaling; bytes counted",                                                \
+    }
 
 /* FP8 with current scaling: as above, but the largest value of the tensor itself is found first,
  * which is one more read. */
-const RhRecipe rh_recipe_fp8_current = {
-    .name = "fp8-current",
-    .title = "fp8, a scale for each tensor from its own values",
-    .dtype = RH_DTYPE_BF16,
-    .linear = RH_DTYPE_FP8,
-    .operand_bytes = NARROW,
-    .cast_bytes = WIDE + CAST(NARROW),
-    .kept_bytes = NARROW,
-    .weight_cast_bytes = WIDE + CAST(NARROW),
-    .weight_copy_bytes = 2 * NARROW,
-    .dispatch_bytes = WIDE,
-    .source = "Transformer Engine user guide, current scaling; bytes counted",
-};
+#define CURRENT(layouts)                                                                           \
+    {                                                                                              \
+        .name = "fp8-current", .title = "fp8, a scale for each tensor from its own values",        \
+        .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_FP8, .operand_bytes = NARROW,                   \
+        .cast_bytes = 2 * WIDE + (layouts)*NARROW, .kept_bytes = NARROW,                           \
+        .weight_cast_bytes = 2 * WIDE + (layouts)*NARROW, .weight_copy_bytes = (layouts)*NARROW,   \
+        .one_layout = (layouts) == 1, .dispatch_bytes = WIDE,                                      \
+        .source = "Transformer Engine user guide, current scaling; bytes counted",                 \
+    }
+
+const RhRecipe rh_recipe_fp8 = DELAYED(2);
+const RhRecipe rh_recipe_fp8_current = CURRENT(2);
+
+const RhRecipe *rh_recipe_on(const RhRecipe *recipe, const RhDevice *device)
+{
+    static const RhRecipe delayed = DELAYED(1), current = CURRENT(1);
+    const RhGeneration *generation =
+        device->generation ? rh_generation_by_name(device->generation) : NULL;
+    if (generation == NULL || !generation->any_layout)
+        return recipe;
+    return recipe == &rh_recipe_fp8           ? &delayed
+           : recipe == &rh_recipe_fp8_current ? &current
+                                              : recipe;
+}
 
 /* FP8 in blocks: tiles of 1 x 128 of activations, blocks of 128 x 128 of weights; tokens go to
  * experts in fp8, and come back in bf16. */

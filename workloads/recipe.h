@@ -25,6 +25,7 @@ typedef struct RhRecipe {
     double weight_cast_bytes, weight_copy_bytes;
     /* Matrix units apply a scale to each 32 elements or fewer (OCP MX and NVFP4): Hopper's do not. */
     bool microscaled;
+    bool one_layout;    /* products read either, so that a cast writes one, and one copy is held */
     bool layouts_apart; /* scales of the two copies differ: neither can be made of the other */
     /* An element of a linear layer's weights where these alone are narrow: they are held and read so, and
      * made wide by the GEMM that multiplies them. Such a recipe serves, and does not train. 0: as
@@ -61,6 +62,11 @@ RH_RECIPES(RH_DECLARE_RECIPE)
 const RhRecipe *const *rh_recipes(void);
 /* NULL when unknown. */
 const RhRecipe *rh_recipe_by_name(const char *name);
+
+/* The recipe as it runs on a device. Where products in fp8 read operands in any layout, tensors with
+ * one scale are cast into one (NVIDIA/TransformerEngine, transformer_engine/pytorch/utils.py:
+ * is_non_tn_fp8_gemm_supported, compute capability 10). Static. */
+const RhRecipe *rh_recipe_on(const RhRecipe *recipe, const RhDevice *device);
 
 /* Names the units that a device lacks for a recipe's linear layers, as "fp8" or "MX formats"; NULL: it has all.
  * Linear layers in the recipe's own 16-bit format need none. Static. */

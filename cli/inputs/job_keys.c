@@ -61,6 +61,13 @@ static bool set_weights(RhJob *job, const char *value, GError **error)
            rh_fail(error, RH_ERROR_USAGE, "--set weights: \"%s\" is not one of wide|narrow", value);
 }
 
+static bool set_attention(RhJob *job, const char *value, GError **error)
+{
+    job->narrow_attention = strcmp(value, "fp8") == 0;
+    return job->narrow_attention || strcmp(value, "wide") == 0 ||
+           rh_fail(error, RH_ERROR_USAGE, "--set attention: \"%s\" is not one of wide|fp8", value);
+}
+
 static bool set_load(RhJob *job, const char *value, GError **error)
 {
     return rh_expert_load_parse(value, &job->load, error);
@@ -112,6 +119,7 @@ static const struct {
                 {"moments", set_moments},
                 {"gradients", set_gradients},
                 {"weights", set_weights},
+                {"attention", set_attention},
                 {"experts_load", set_load},
                 {"experts_capacity", set_capacity},
                 {"documents", set_documents},

@@ -331,8 +331,8 @@ static bool write_rest(RhLaunchText *t, GError **error)
 
 static bool check_job(const RhProblem *c, const RhLayout *l, GError **error)
 {
-    if (c->job.narrow_weights)
-        return rh_fail(error, RH_ERROR_USAGE, "DeepSpeed has no narrow weights here");
+    if (c->job.narrow_weights || c->job.narrow_attention)
+        return rh_fail(error, RH_ERROR_USAGE, "DeepSpeed has no narrow weights or attention here");
     if (rh_launch_has_narrow_moments(c))
         return rh_fail(error, RH_ERROR_USAGE,
                        "DeepSpeed shares out PyTorch's AdamW here, whose moments are fp32");

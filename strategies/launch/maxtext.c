@@ -356,10 +356,11 @@ static bool check_formats(const RhProblem *c, const RhLayout *l, GError **error)
                        "MaxText accumulates no gradients with scales of the past (fp8)\n"
                        "note: src/maxtext/configs/types.py:3880\n"
                        "help: `dtype=fp8-current`, or a micro-batch of all samples of a replica");
-    if (rh_weight_bytes(c) > 2 || c->job.narrow_weights || rh_launch_has_narrow_moments(c))
+    if (rh_weight_bytes(c) > 2 || c->job.narrow_weights || c->job.narrow_attention ||
+        rh_launch_has_narrow_moments(c))
         return rh_fail(error, RH_ERROR_USAGE,
-                       "MaxText launches with weights or moments in other formats are unknown "
-                       "here\nhelp: without weights= and moments=");
+                       "MaxText launches with weights, moments or attention in other formats are "
+                       "unknown here\nhelp: without weights=, moments= and attention=");
     return true;
 }
 

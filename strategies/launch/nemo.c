@@ -275,6 +275,8 @@ static void put_numbers(GString *recipe, const RhProblem *c)
         put(&p, "fp8_param_gather=%s", narrow);
     if (c->job.recipe == &rh_recipe_mxfp8)
         put(&p, "reuse_grad_buf_for_mxfp8_param_ag=%s", narrow);
+    if (c->job.narrow_attention)
+        put(&p, "fp8_dot_product_attention=True");
     if (c->job.recipe != &rh_recipe_bf16)
         put(&p, "first_last_layers_bf16=False");
     end_put(&p, recipe);

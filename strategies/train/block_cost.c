@@ -235,7 +235,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .recompute = layout->recompute,
         .lora = c->job.lora,
         .dtype = c->job.recipe->dtype,
-        .recipe = c->job.recipe,
+        .recipe = rh_recipe_on(c->job.recipe, c->platform->device),
         .gradient_bytes = (int32_t)rh_gradient_bytes(c),
         .documents =
             c->job.documents.runs_count > 0 && !c->job.documents.padded ? &c->job.documents : NULL,
@@ -250,6 +250,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .drops_context = c->stack->drops_context,
         .drops_projection = c->stack->drops_projection,
         .narrow_gates = c->stack->narrow_gates,
+        .narrow_attention = c->job.narrow_attention,
         .fused_norms = c->stack->fused_norms,
         .experts_apart = c->stack->experts_apart,
         .fused_softmax = c->stack->fused_softmax,

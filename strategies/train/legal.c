@@ -405,6 +405,12 @@ static bool narrow_weights_legal(const RhProblem *c, const RhLayout *l, GError *
 
 static bool narrow_job_legal(const RhProblem *c, GError **error)
 {
+    if (c->job.narrow_attention && (c->job.recipe->weight_copy_bytes <= 0 || !c->stack->flash_attention))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "attention=fp8 with %s and the stack %s: it goes with narrow linear layers "
+                       "and one kernel for attention's core\n"
+                       "help: a recipe of narrow linear layers, such as fp8",
+                       c->job.recipe->name, c->stack->name);
     if (!c->job.narrow_weights)
         return true;
     if (c->job.recipe->weight_copy_bytes <= 0)

@@ -23,15 +23,18 @@ double rh_weight_bytes(const RhProblem *c)
  * scales of their own are both held. */
 bool rh_weight_is_laid_out_anew(const RhProblem *c)
 {
-    return c->job.narrow_weights && c->job.lora.rank > 0 && !c->job.recipe->layouts_apart;
+    const RhRecipe *recipe = rh_recipe_on(c->job.recipe, c->platform->device);
+    return c->job.narrow_weights && c->job.lora.rank > 0 && !recipe->layouts_apart &&
+           !recipe->one_layout;
 }
 
 double rh_weight_copies_bytes(const RhProblem *c)
 {
     if (c->stack->casts_anew && !c->job.narrow_weights)
         return 0;
+    const RhRecipe *recipe = rh_recipe_on(c->job.recipe, c->platform->device);
     bool one = c->stack->weights_in_one_layout || rh_weight_is_laid_out_anew(c);
-    return c->job.recipe->weight_copy_bytes / (one ? 2 : 1);
+    return recipe->weight_copy_bytes / (one && !recipe->one_layout ? 2 : 1);
 }
 
 double rh_gathered_weight_bytes(const RhProblem *c, bool linear)

@@ -100,7 +100,7 @@ void rh_states_add(RhStates *sum, const RhStates *more)
 RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStates *states)
 {
     const RhParamCounts *params = &states->params;
-    const RhRecipe *recipe = c->job.recipe;
+    const RhRecipe *recipe = rh_recipe_on(c->job.recipe, c->platform->device);
     double share = 0, all = rh_param_counts_sum(params),
            cast = recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
@@ -112,7 +112,8 @@ RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStat
                                              : 0;
     else if (c->job.narrow_weights &&
              all > 0) /* its share; the second layout of all, once gathered */
-        cast = cast * share / all + (l->zero < 3 ? recipe->weight_copy_bytes * states->linear : 0);
+        cast = cast * share / all +
+               (l->zero < 3 && !recipe->one_layout ? recipe->weight_copy_bytes * states->linear : 0);
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = optimizer_bytes(c) * share + cast,

@@ -35,6 +35,7 @@
     ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                     \
     ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */            \
     ROW(WEIGHTS, "weights")     /* layers' in the recipe's format alone: "narrow"; or "wide" */       \
+    ROW(ATTENTION, "attention") /* "fp8": its core reads fp8, too; or "wide" */                       \
     ROW(MOMENTS, "moments")     /* the optimizer's two: a name of RhAdamMoments; else fp32 */         \
     ROW(ZERO, "zero")                                                                                 \
     ROW(ROUNDS,                                                                                       \

@@ -27,9 +27,24 @@ double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward)
 
 /* --- Kernels --- */
 
+/* Casts what a core in fp8 reads: queries, keys and values, or the output's gradient. Their largest
+ * values are found first (Transformer Engine's Float8CurrentScaling); outputs are in 16 bits. */
+static void narrow_operands(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    double own = (double)core->heads * (double)(core->key);
+    double others = (double)core->kv_heads *
+                    (double)(core->key + (core->values_in_keys ? 0 : core->value));
+    double columns = pass == RH_PASS_BACKWARD_DATA ? (double)(core->heads * core->value)
+                                                   : own + others;
+    if (rh_core_is_narrow(ops, pass))
+        rh_ops_stream(ops, RH_KERNEL_CAST,
+                      (2 * ops->element_bytes + 1) * (double)ops->tokens * columns, 1);
+}
+
 static void fused(RhOps *ops, const RhCore *core, RhPass pass)
 {
     RhCoreBlock all = rh_core_whole(ops);
+    narrow_operands(ops, core, pass);
     if (ops->shard->cp > 1 && rh_pass_trains(pass)) {
         rh_core_context_kernels(ops, core, pass);
         return;

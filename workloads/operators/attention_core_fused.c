@@ -3,6 +3,11 @@
 
 #include "workloads/operators/operator.h"
 
+bool rh_core_is_narrow(const RhOps *ops, RhPass pass)
+{
+    return ops->shard->narrow_attention && rh_pass_trains(pass) && rh_ops_is_narrow(ops);
+}
+
 /* The core as one fused kernel. Forward reads queries, keys and values and writes the output;
  * backward reads these as well, and reads or writes the gradient of each. The statistics go from
  * one to the other. */
@@ -20,7 +25,8 @@ void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBloc
     double touched = tokens * own + read;
     double statistics = rh_pass_trains(pass) ? RH_CORE_STATISTICS_BYTES * tokens * heads : 0;
     RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
-                       .dtype = (uint8_t)ops->shard->dtype,
+                       .dtype = (uint8_t)(rh_core_is_narrow(ops, pass) ? RH_DTYPE_FP8
+                                                                       : ops->shard->dtype),
                        .causal = block->causal,
                        .kv_dtype =
                            cached && ops->shard->cache_bytes < 2 ? RH_DTYPE_FP8 : RH_DTYPE_NONE,

@@ -259,6 +259,8 @@ typedef struct {
     int64_t rows;    /* of keys and values that are read, in each sequence */
     double pairs;    /* (query, key) pairs of one sequence and head that are visible */
 } RhCoreBlock;
+/* Whether training's fused core reads fp8. */
+bool rh_core_is_narrow(const RhOps *ops, RhPass pass);
 void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBlock *block);
 /* The kernel that was added last sees documents apart, where samples are made of them: as many squares
  * as there are of the length of which the mean token's is. Its FLOPs and bytes are counted already. */
