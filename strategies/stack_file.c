@@ -60,6 +60,7 @@ static const struct {
     {"drops_context", offsetof(RhStack, drops_context)},
     {"drops_projection", offsetof(RhStack, drops_projection)},
     {"narrow_gates", offsetof(RhStack, narrow_gates)},
+    {"fused_casts", offsetof(RhStack, fused_casts)},
     {"weights_in_one_layout", offsetof(RhStack, weights_in_one_layout)},
     {"casts_masters", offsetof(RhStack, casts_masters)},
     {"casts_anew", offsetof(RhStack, casts_anew)},

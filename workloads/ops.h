@@ -117,6 +117,7 @@ typedef struct {
     /* with the core its output is run again; and the projection behind it, too */
     bool drops_context, drops_projection;
     bool narrow_gates;  /* what an activation reads is kept as narrow as operands are */
+    bool fused_casts;   /* activations cast what linear layers read of them */
     bool narrow_attention; /* the core reads fp8 where linear layers are narrow */
     bool fused_norms;   /* false: each step of a norm is a kernel of its own */
     bool experts_apart; /* each expert's products and casts are kernels of their own */
@@ -130,7 +131,7 @@ typedef struct {
     bool shared_beside; /* the shared expert runs while tokens are on their way */
     /* ... is one more of the experts' grouped products, where it is as wide as they are and all are cut */
     bool shared_inside;
-    uint8_t unused[5];
+    uint8_t unused[4];
     const RhPasses *passes; /* NULL: rh_passes_assumed */
     double once_nvlink_frac,
         once_nic_frac; /* by kernels with these shares of the links (RhRouting) */

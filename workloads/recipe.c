@@ -43,7 +43,8 @@ const RhRecipe rh_recipe_fp32 =
     {                                                                                              \
         .name = "fp8", .title = "fp8, a scale for each tensor from steps before (delayed)",        \
         .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_FP8, .operand_bytes = NARROW,                   \
-        .cast_bytes = WIDE + (layouts)*NARROW, .kept_bytes = NARROW,                               \
+        .cast_bytes = WIDE + (layouts)*NARROW, .fused_cast_bytes = (layouts)*NARROW - WIDE,            \
+        .kept_bytes = NARROW,                               \
         .weight_cast_bytes = WIDE + (layouts)*NARROW, .weight_copy_bytes = (layouts)*NARROW,       \
         .one_layout = (layouts) == 1, .dispatch_bytes = WIDE,                                      \
         .source = "Micikevicius et al. 2022, arXiv 2209.05433; Transformer Engine user guide, "    \
@@ -56,7 +57,8 @@ const RhRecipe rh_recipe_fp32 =
     {                                                                                              \
         .name = "fp8-current", .title = "fp8, a scale for each tensor from its own values",        \
         .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_FP8, .operand_bytes = NARROW,                   \
-        .cast_bytes = 2 * WIDE + (layouts)*NARROW, .kept_bytes = NARROW,                           \
+        .cast_bytes = 2 * WIDE + (layouts)*NARROW, .fused_cast_bytes = WIDE + (layouts)*NARROW,        \
+        .kept_bytes = NARROW,                           \
         .weight_cast_bytes = 2 * WIDE + (layouts)*NARROW, .weight_copy_bytes = (layouts)*NARROW,   \
         .one_layout = (layouts) == 1, .dispatch_bytes = WIDE,                                      \
         .source = "Transformer Engine user guide, current scaling; bytes counted",                 \
@@ -86,6 +88,7 @@ const RhRecipe rh_recipe_fp8_block = {
     .linear = RH_DTYPE_FP8,
     .operand_bytes = NARROW + BLOCK_SCALE,
     .cast_bytes = CAST(NARROW + BLOCK_SCALE),
+    .fused_cast_bytes = 2 * (NARROW + BLOCK_SCALE) - WIDE,
     .kept_bytes = NARROW + BLOCK_SCALE,
     .weight_cast_bytes = CAST(NARROW),
     .weight_copy_bytes = 2 * NARROW,
@@ -101,6 +104,7 @@ const RhRecipe rh_recipe_mxfp8 = {
     .linear = RH_DTYPE_FP8,
     .operand_bytes = NARROW + MX_SCALE,
     .cast_bytes = CAST(NARROW + MX_SCALE),
+    .fused_cast_bytes = 2 * (NARROW + MX_SCALE) - WIDE,
     .kept_bytes = NARROW + MX_SCALE,
     .weight_cast_bytes = CAST(NARROW + MX_SCALE),
     .weight_copy_bytes = 2 * (NARROW + MX_SCALE),
@@ -120,6 +124,7 @@ const RhRecipe rh_recipe_nvfp4 = {
     .linear = RH_DTYPE_FP4,
     .operand_bytes = HALF + NV_SCALE,
     .cast_bytes = WIDE + CAST(HALF + NV_SCALE),
+    .fused_cast_bytes = WIDE + CAST(HALF + NV_SCALE),
     .kept_bytes = HALF + NV_SCALE,
     .weight_cast_bytes = WIDE + CAST(HALF + NV_SCALE),
     .weight_copy_bytes = 2 * (HALF + NV_SCALE),

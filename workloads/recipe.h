@@ -18,6 +18,9 @@ typedef struct RhRecipe {
      * layer casts its input, and the gradient of its output, in two layouts (for one product rows
      * are summed over, for the other columns). */
     double cast_bytes;
+    /* What it adds where the activation before it makes it, too: less than nothing where that writes
+     * no wide element; `cast_bytes`: it cannot. */
+    double fused_cast_bytes;
     /* What a linear layer keeps of an element of its input. */
     double kept_bytes;
     /* For an element of its weights: traffic of casting them, once a step; and copies held beside

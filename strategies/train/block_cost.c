@@ -250,6 +250,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .drops_context = c->stack->drops_context,
         .drops_projection = c->stack->drops_projection,
         .narrow_gates = c->stack->narrow_gates,
+        .fused_casts = c->stack->fused_casts,
         .narrow_attention = c->job.narrow_attention,
         .fused_norms = c->stack->fused_norms,
         .experts_apart = c->stack->experts_apart,

@@ -91,9 +91,25 @@ double rh_ops_wide_gate_bytes(const RhOps *ops, double elements)
     return gates_are_narrow(ops) ? ops->element_bytes * elements : 0;
 }
 
+/* Lets the activation that was emitted last cast what it writes. */
+static bool cast_with_activation(RhOps *ops, double elements)
+{
+    const RhRecipe *recipe = ops->shard->recipe;
+    if (!ops->shard->fused_casts || ops->out->len == 0)
+        return false;
+    RhKernel *last = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
+    if (last->cls != RH_KERNEL_ACTIVATION || recipe->fused_cast_bytes >= recipe->cast_bytes)
+        return false;
+    if (recipe->fused_cast_bytes < ops->element_bytes)
+        last->bytes += recipe->fused_cast_bytes * elements;
+    else /* it finds the largest value alone */
+        rh_ops_stream(ops, RH_KERNEL_CAST, recipe->fused_cast_bytes * elements, 1);
+    return true;
+}
+
 void rh_ops_cast(RhOps *ops, double elements)
 {
-    if (rh_ops_is_narrow(ops))
+    if (rh_ops_is_narrow(ops) && !cast_with_activation(ops, elements))
         rh_ops_stream(ops, RH_KERNEL_CAST, ops->shard->recipe->cast_bytes * elements, 1);
 }
 
