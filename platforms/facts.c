@@ -141,6 +141,8 @@ static const RhFactRow rows[] = {
       curves.attention_fp8_backward_frac),
     D("device.scan", "scan.peak", OPTIONAL, FRAC, shares, curves.scan_frac),
     D("device.memory", "memory.peak", NEEDED, FRAC, shares, curves.memory_peak_frac),
+    D("device.memory.training", "memory.training", OPTIONAL, FRAC, shares,
+      curves.memory_training_frac),
     D("device.memory.bytes_half", "memory.bytes_half", NEEDED, BYTES, sizes,
       curves.memory_bytes_half),
 };

@@ -77,6 +77,8 @@ typedef struct {
     /* fraction of its roofline that a scan kernel reaches; 0: all */
     RhFact scan_frac;
     RhFact memory_peak_frac;          /* of HBM peak, large streaming kernels */
+    /* of norms, casts and activations in training; 0: memory_peak_frac */
+    RhFact memory_training_frac;
     RhFact memory_bytes_half;         /* size at which a streaming kernel reaches half of that */
     RhFact sustained_clock_frac;      /* sustained over boost clock in long runs (power) */
     RhFact kernel_floor_s;            /* shortest kernel */
@@ -90,6 +92,7 @@ typedef struct {
     int32_t shift_m[RH_TILES_MAX], shift_n[RH_TILES_MAX]; /* log2 of the tile */
     double tile_s_per_k[RH_DTYPE_LAST][RH_TILES_MAX];     /* one tile, one step of k, one SM */
     double gemm_s_per_byte, stream_s_per_byte;
+    double pass_s_per_byte; /* of norms, casts and activations */
     double attention_s_per_flop[RH_DTYPE_LAST],
         attention_backward_s_per_flop[RH_DTYPE_LAST]; /* whole device, head size 128 */
     double attention_backward_s_half, attention_head_most;

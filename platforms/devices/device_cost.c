@@ -147,14 +147,16 @@ static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
     case RH_KERNEL_SCAN:
         cost_scan(d, k, p);
         break;
-    case RH_KERNEL_SOFTMAX:
     case RH_KERNEL_NORM:
-    case RH_KERNEL_ROTARY:
     case RH_KERNEL_ACTIVATION:
+    case RH_KERNEL_CAST:
+        p->memory_s = (k->bytes + d->curves.memory_bytes_half.value) * d->rates.pass_s_per_byte;
+        break;
+    case RH_KERNEL_SOFTMAX:
+    case RH_KERNEL_ROTARY:
     case RH_KERNEL_ADD:
     case RH_KERNEL_DEPTHWISE:
     case RH_KERNEL_POOL:
-    case RH_KERNEL_CAST:
     case RH_KERNEL_EMBEDDING:
     case RH_KERNEL_CROSS_ENTROPY:
     case RH_KERNEL_OPTIMIZER:
@@ -298,8 +300,8 @@ void rh_device_use_training(RhDevice *d)
         c->attention_peak_frac = c->attention_training_peak_frac;
         c->attention_s_half = c->attention_training_s_half;
         c->attention_backward_frac = c->attention_training_backward_frac;
-        d->training = true;
     }
+    d->training = true;
     rh_device_refresh(d);
 }
 
@@ -323,11 +325,11 @@ static void refresh_attention(RhDevice *d, double clock)
             s_per_flop / c->attention_backward_frac.value /
             fp8_frac(&c->attention_fp8_backward_frac, t);
     }
-    double head = d->training ? c->attention_training_head.value : 0;
+    bool trains = d->training && c->attention_training_peak_frac.value > 0;
+    double head = trains ? c->attention_training_head.value : 0;
     d->rates.attention_head_most = head > 0 ? head : DBL_MAX;
-    d->rates.attention_backward_s_half = d->training
-                                             ? c->attention_training_backward_s_half.value
-                                             : c->attention_s_half.value;
+    d->rates.attention_backward_s_half =
+        trains ? c->attention_training_backward_s_half.value : c->attention_s_half.value;
 }
 
 void rh_device_refresh(RhDevice *d)
@@ -372,6 +374,11 @@ void rh_device_refresh(RhDevice *d)
         r->few_rows_below = MIN(r->few_rows_below, c->tiles[i].m);
     r->few_rows_roofs = few > 0 ? c->gemm_memory_frac.value / few : 0;
     r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
+    double passes = d->training ? c->memory_training_frac.value : 0;
+    r->pass_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value *
+                                (passes > 0 && !rh_fact_is_users(&c->memory_peak_frac)
+                                     ? passes
+                                     : c->memory_peak_frac.value));
     r->stream_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->memory_peak_frac.value);
     refresh_attention(d, clock);
 }
