@@ -20,9 +20,9 @@ typedef struct {
     RhExpertLoad load;            /* how evenly experts are asked */
     RhDocuments documents;        /* that samples are made of; settled */
     RhLora lora;                  /* adapters, which alone are trained; rank 0: all weights are */
-    bool narrow_weights; /* layers' weights are held and gathered in the recipe's format alone */
+    bool narrow_weights;   /* layers' weights are held and gathered in the recipe's format alone */
     bool narrow_attention; /* attention's core reads fp8, as linear layers do or less */
-    bool accumulates;    /* a step only adds up gradients: replicas exchange nothing */
+    bool accumulates;      /* a step only adds up gradients: replicas exchange nothing */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

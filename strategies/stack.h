@@ -39,7 +39,7 @@ typedef struct {
     bool drops_context, drops_projection;
     bool narrow_gates; /* what an activation reads is kept as linear layers' operands are, and made
                           wide for its backward */
-    bool fused_casts; /* activations write what the next linear layer reads as it reads it, or find
+    bool fused_casts;  /* activations write what the next linear layer reads as it reads it, or find
                          its largest value */
     /* narrow copies of weights are held in one layout; the other is made where a product wants it */
     bool weights_in_one_layout;

@@ -116,11 +116,11 @@ typedef struct {
     bool keeps_gathered; /* linear layers keep what they read as tensor ranks gathered it */
     /* with the core its output is run again; and the projection behind it, too */
     bool drops_context, drops_projection;
-    bool narrow_gates;  /* what an activation reads is kept as narrow as operands are */
-    bool fused_casts;   /* activations cast what linear layers read of them */
+    bool narrow_gates;     /* what an activation reads is kept as narrow as operands are */
+    bool fused_casts;      /* activations cast what linear layers read of them */
     bool narrow_attention; /* the core reads fp8 where linear layers are narrow */
-    bool fused_norms;   /* false: each step of a norm is a kernel of its own */
-    bool experts_apart; /* each expert's products and casts are kernels of their own */
+    bool fused_norms;      /* false: each step of a norm is a kernel of its own */
+    bool experts_apart;    /* each expert's products and casts are kernels of their own */
     bool fused_softmax; /* of unfused attention: mask, scale, softmax and dropout as one kernel */
     /* the same of rotation and activations; and whether gradients of weights are added by the GEMM
      * that makes them */

@@ -43,10 +43,10 @@ const RhRecipe rh_recipe_fp32 =
     {                                                                                              \
         .name = "fp8", .title = "fp8, a scale for each tensor from steps before (delayed)",        \
         .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_FP8, .operand_bytes = NARROW,                   \
-        .cast_bytes = WIDE + (layouts)*NARROW, .fused_cast_bytes = (layouts)*NARROW - WIDE,            \
-        .kept_bytes = NARROW,                               \
-        .weight_cast_bytes = WIDE + (layouts)*NARROW, .weight_copy_bytes = (layouts)*NARROW,       \
-        .one_layout = (layouts) == 1, .dispatch_bytes = WIDE,                                      \
+        .cast_bytes = WIDE + (layouts)*NARROW, .fused_cast_bytes = (layouts)*NARROW - WIDE,        \
+        .kept_bytes = NARROW, .weight_cast_bytes = WIDE + (layouts)*NARROW,                        \
+        .weight_copy_bytes = (layouts)*NARROW, .one_layout = (layouts) == 1,                       \
+        .dispatch_bytes = WIDE,                                                                    \
         .source = "Micikevicius et al. 2022, arXiv 2209.05433; Transformer Engine user guide, "    \
                   "delayed scaling; bytes counted",                                                \
     }
@@ -57,10 +57,10 @@ const RhRecipe rh_recipe_fp32 =
     {                                                                                              \
         .name = "fp8-current", .title = "fp8, a scale for each tensor from its own values",        \
         .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_FP8, .operand_bytes = NARROW,                   \
-        .cast_bytes = 2 * WIDE + (layouts)*NARROW, .fused_cast_bytes = WIDE + (layouts)*NARROW,        \
-        .kept_bytes = NARROW,                           \
-        .weight_cast_bytes = 2 * WIDE + (layouts)*NARROW, .weight_copy_bytes = (layouts)*NARROW,   \
-        .one_layout = (layouts) == 1, .dispatch_bytes = WIDE,                                      \
+        .cast_bytes = 2 * WIDE + (layouts)*NARROW, .fused_cast_bytes = WIDE + (layouts)*NARROW,    \
+        .kept_bytes = NARROW, .weight_cast_bytes = 2 * WIDE + (layouts)*NARROW,                    \
+        .weight_copy_bytes = (layouts)*NARROW, .one_layout = (layouts) == 1,                       \
+        .dispatch_bytes = WIDE,                                                                    \
         .source = "Transformer Engine user guide, current scaling; bytes counted",                 \
     }
 

@@ -76,7 +76,7 @@ typedef struct {
     RhFact attention_fp8_frac, attention_fp8_backward_frac;
     /* fraction of its roofline that a scan kernel reaches; 0: all */
     RhFact scan_frac;
-    RhFact memory_peak_frac;          /* of HBM peak, large streaming kernels */
+    RhFact memory_peak_frac; /* of HBM peak, large streaming kernels */
     /* of norms, casts and activations in training; 0: memory_peak_frac */
     RhFact memory_training_frac;
     RhFact memory_bytes_half;         /* size at which a streaming kernel reaches half of that */

@@ -321,11 +321,11 @@ static void refresh_attention(RhDevice *d, double clock)
         double peak = own > 0 && rh_dtype_bytes((RhDtype)t) >= 2 ? own : bf16;
         double s_per_flop = 1.0 / (peak * c->attention_peak_frac.value * clock);
         d->rates.attention_s_per_flop[t] = s_per_flop / fp8_frac(&c->attention_fp8_frac, t);
-        d->rates.attention_backward_s_per_flop[t] =
-            s_per_flop / c->attention_backward_frac.value /
-            fp8_frac(&c->attention_fp8_backward_frac, t);
+        d->rates.attention_backward_s_per_flop[t] = s_per_flop / c->attention_backward_frac.value /
+                                                    fp8_frac(&c->attention_fp8_backward_frac, t);
     }
-    bool trains = d->training && c->attention_training_peak_frac.value > 0;
+    bool trains = d->training && c->attention_training_peak_frac.value > 0 &&
+                  !rh_fact_is_users(&c->attention_peak_frac);
     double head = trains ? c->attention_training_head.value : 0;
     d->rates.attention_head_most = head > 0 ? head : DBL_MAX;
     d->rates.attention_backward_s_half =
@@ -375,10 +375,10 @@ void rh_device_refresh(RhDevice *d)
     r->few_rows_roofs = few > 0 ? c->gemm_memory_frac.value / few : 0;
     r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
     double passes = d->training ? c->memory_training_frac.value : 0;
-    r->pass_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value *
-                                (passes > 0 && !rh_fact_is_users(&c->memory_peak_frac)
-                                     ? passes
-                                     : c->memory_peak_frac.value));
+    r->pass_s_per_byte =
+        1.0 / (d->hbm_bytes_per_s.value * (passes > 0 && !rh_fact_is_users(&c->memory_peak_frac)
+                                               ? passes
+                                               : c->memory_peak_frac.value));
     r->stream_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->memory_peak_frac.value);
     refresh_attention(d, clock);
 }

@@ -194,9 +194,10 @@ static bool check_job(const RhProblem *c, GError **error)
                        "help: Megatron-Bridge (nemo) trains them, or Transformers (deepspeed)",
                        c->job.lora.rank);
     if (rh_weight_bytes(c) > 2 || c->job.narrow_weights || c->job.narrow_attention)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "TorchTitan launches with weights of 4 bytes, or narrow ones, or attention in fp8, "
-                       "are unknown here\nhelp: bf16, without weights= and attention=");
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "TorchTitan launches with weights of 4 bytes, or narrow ones, or attention in fp8, "
+            "are unknown here\nhelp: bf16, without weights= and attention=");
     if (rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) != 4)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan keeps moments and gradients in fp32\n"

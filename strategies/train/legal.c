@@ -405,7 +405,8 @@ static bool narrow_weights_legal(const RhProblem *c, const RhLayout *l, GError *
 
 static bool narrow_job_legal(const RhProblem *c, GError **error)
 {
-    if (c->job.narrow_attention && (c->job.recipe->weight_copy_bytes <= 0 || !c->stack->flash_attention))
+    if (c->job.narrow_attention &&
+        (c->job.recipe->weight_copy_bytes <= 0 || !c->stack->flash_attention))
         return rh_fail(error, RH_ERROR_USAGE,
                        "attention=fp8 with %s and the stack %s: it goes with narrow linear layers "
                        "and one kernel for attention's core\n"

@@ -112,8 +112,9 @@ RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStat
                                              : 0;
     else if (c->job.narrow_weights &&
              all > 0) /* its share; the second layout of all, once gathered */
-        cast = cast * share / all +
-               (l->zero < 3 && !recipe->one_layout ? recipe->weight_copy_bytes * states->linear : 0);
+        cast =
+            cast * share / all +
+            (l->zero < 3 && !recipe->one_layout ? recipe->weight_copy_bytes * states->linear : 0);
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = optimizer_bytes(c) * share + cast,

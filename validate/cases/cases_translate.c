@@ -400,8 +400,7 @@ static bool say_job(Way *w)
         return rh_case_give_up(&w->way, "gradients %s: neither bf16 nor fp32", gradients);
     const char *weights = rh_case_says(&w->way, RH_CASE_SAYS_WEIGHTS);
     job->narrow_weights = g_strcmp0(weights, "narrow") == 0;
-    job->narrow_attention =
-        g_strcmp0(rh_case_says(&w->way, RH_CASE_SAYS_ATTENTION), "fp8") == 0;
+    job->narrow_attention = g_strcmp0(rh_case_says(&w->way, RH_CASE_SAYS_ATTENTION), "fp8") == 0;
     const char *moments = rh_case_says(&w->way, RH_CASE_SAYS_MOMENTS);
     job->moments = moments ? rh_adam_moments_by_name(moments) : NULL;
     if (moments && !job->moments)
@@ -584,8 +583,11 @@ static void say_key(Way *w)
         "%s|%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s%s|%d:%u|%d|%d|%s%s",
         w->t->constants_name, w->model_key, o->c.platform->name, o->c.stack->name, o->c.job.gpus,
         o->c.job.global_batch, o->c.job.sequence, o->c.job.recipe->name,
-        o->c.job.narrow_weights ? o->c.job.narrow_attention ? "!8" : "!" : o->c.job.narrow_attention ? "8" : "", o->c.job.lora.rank, o->c.job.lora.modules,
-        o->c.job.gradient_bytes, o->rounds, layout, o->measured_s > 0 ? "" : "|oom");
+        o->c.job.narrow_weights     ? o->c.job.narrow_attention ? "!8" : "!"
+        : o->c.job.narrow_attention ? "8"
+                                    : "",
+        o->c.job.lora.rank, o->c.job.lora.modules, o->c.job.gradient_bytes, o->rounds, layout,
+        o->measured_s > 0 ? "" : "|oom");
     o->key = g_string_chunk_insert_const(w->t->keys, key);
     o->strategy = rh_intern(layout);
     o->tasks =

@@ -32,10 +32,10 @@ double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward)
 static void narrow_operands(RhOps *ops, const RhCore *core, RhPass pass)
 {
     double own = (double)core->heads * (double)(core->key);
-    double others = (double)core->kv_heads *
-                    (double)(core->key + (core->values_in_keys ? 0 : core->value));
-    double columns = pass == RH_PASS_BACKWARD_DATA ? (double)(core->heads * core->value)
-                                                   : own + others;
+    double others =
+        (double)core->kv_heads * (double)(core->key + (core->values_in_keys ? 0 : core->value));
+    double columns =
+        pass == RH_PASS_BACKWARD_DATA ? (double)(core->heads * core->value) : own + others;
     if (rh_core_is_narrow(ops, pass))
         rh_ops_stream(ops, RH_KERNEL_CAST,
                       (2 * ops->element_bytes + 1) * (double)ops->tokens * columns, 1);

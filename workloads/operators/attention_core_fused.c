@@ -24,22 +24,21 @@ void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBloc
         read *= ops->shard->cache_bytes / ops->element_bytes;
     double touched = tokens * own + read;
     double statistics = rh_pass_trains(pass) ? RH_CORE_STATISTICS_BYTES * tokens * heads : 0;
-    RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
-                       .dtype = (uint8_t)(rh_core_is_narrow(ops, pass) ? RH_DTYPE_FP8
-                                                                       : ops->shard->dtype),
-                       .causal = block->causal,
-                       .kv_dtype =
-                           cached && ops->shard->cache_bytes < 2 ? RH_DTYPE_FP8 : RH_DTYPE_NONE,
-                       .heads = (int32_t)core->heads,
-                       .kv_heads = (int32_t)core->kv_heads,
-                       .v_head = core->value == core->key ? 0 : (int32_t)core->value,
-                       .batch = ops->sequences,
-                       .m = block->queries,
-                       .n = block->keys,
-                       .k = core->key,
-                       .flops = (double)ops->sequences * heads * block->pairs *
-                                rh_attention_pair_flops(core->key, core->value, backward),
-                       .bytes = ops->element_bytes * touched * (backward ? 2 : 1) + statistics};
+    RhKernel kernel = {
+        .cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
+        .dtype = (uint8_t)(rh_core_is_narrow(ops, pass) ? RH_DTYPE_FP8 : ops->shard->dtype),
+        .causal = block->causal,
+        .kv_dtype = cached && ops->shard->cache_bytes < 2 ? RH_DTYPE_FP8 : RH_DTYPE_NONE,
+        .heads = (int32_t)core->heads,
+        .kv_heads = (int32_t)core->kv_heads,
+        .v_head = core->value == core->key ? 0 : (int32_t)core->value,
+        .batch = ops->sequences,
+        .m = block->queries,
+        .n = block->keys,
+        .k = core->key,
+        .flops = (double)ops->sequences * heads * block->pairs *
+                 rh_attention_pair_flops(core->key, core->value, backward),
+        .bytes = ops->element_bytes * touched * (backward ? 2 : 1) + statistics};
     g_array_append_val(ops->out, kernel);
 }
 

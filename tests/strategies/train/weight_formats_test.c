@@ -13,12 +13,19 @@
 
 #define LAYERS (32.0 * (4096.0 * (4096 + 2048 + 4096) + 3 * 4096.0 * 14336 + 2 * 4096))
 
-static TrainKit kit(const RhRecipe *recipe, bool narrow)
+static TrainKit kit_on(const char *platform, const RhRecipe *recipe, bool narrow)
 {
-    TrainKit k = train_kit("llama-3.1-8b", "dgx-b200:1", "megatron", 32, 2048);
+    TrainKit k = train_kit("llama-3.1-8b", platform, "megatron", 32, 2048);
     k.c.job.recipe = recipe;
     k.c.job.narrow_weights = narrow;
     return k;
+}
+
+/* Products of a Hopper read fp8 along the sum alone: two layouts are made. MX formats need a
+ * Blackwell. */
+static TrainKit kit(const RhRecipe *recipe, bool narrow)
+{
+    return kit_on(recipe->microscaled ? "dgx-b200:1" : "dgx-h200:1", recipe, narrow);
 }
 
 static RhStageMemory states_of(const RhProblem *c, const RhLayout *l)
@@ -111,6 +118,28 @@ static void narrow_weights_are_held_and_gathered_narrow(void)
     RH_CHECK_CLOSE(before - after, 4 * LAYERS - (4 * LAYERS / 8 + 2 * LAYERS), 1e-9);
 }
 
+/* Products of a Blackwell read fp8 in any layout: one byte beside the two of a weight, no second
+ * layout of what was gathered, and a cast that reads two bytes and writes one. */
+static void one_layout_is_held_where_products_read_any(void)
+{
+    g_auto(TrainKit) wide = kit_on("dgx-b200:1", &rh_recipe_fp8, false);
+    g_auto(TrainKit) narrow = kit_on("dgx-b200:1", &rh_recipe_fp8, true);
+    RhLayout l = train_layout(&wide, "tp1,dp8,zero1");
+    RhStageMemory a = states_of(&wide.c, &l), b = states_of(&narrow.c, &l);
+    double all = rh_param_counts_sum(&a.params);
+    RH_CHECK_CLOSE(a.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * all + LAYERS, 1e-14);
+    RH_CHECK_CLOSE(b.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * (all - LAYERS) + LAYERS, 1e-14);
+    RhStates states = {.params = {{all, 0}}, .linear = LAYERS};
+    double before = rh_optimizer_kernel(&wide.c, &l, &states).bytes;
+    double after = rh_optimizer_kernel(&narrow.c, &l, &states).bytes;
+    RH_CHECK_CLOSE(before - after, 3 * LAYERS - 3 * LAYERS / 8, 1e-9);
+    const RhDevice *device = wide.c.platform->device;
+    RH_CHECK_CLOSE(rh_recipe_on(&rh_recipe_fp8, device)->cast_bytes, 2 + 1, 1e-14);
+    RH_CHECK_CLOSE(rh_recipe_on(&rh_recipe_fp8_current, device)->cast_bytes, 2 + 2 + 1, 1e-14);
+    CU_ASSERT_PTR_EQUAL(rh_recipe_on(&rh_recipe_mxfp8, device), &rh_recipe_mxfp8);
+    CU_ASSERT_PTR_EQUAL(rh_recipe_on(&rh_recipe_nvfp4, device), &rh_recipe_nvfp4);
+}
+
 /* Scales along rows and along columns make two layouts that are not made of one another: both would be
  * gathered, or the wide weight, which is less. With ZeRO-3 a rank has its share of both. */
 static void layouts_apart_are_gathered_wide(void)
@@ -175,8 +204,9 @@ static void frozen_layouts_are_made_in_every_backward(void)
     RhStates states = {.frozen = {{LAYERS, 0}}, .linear = LAYERS};
     RhLayout l = train_layout(&k, "tp1,dp8,zero1");
     RH_CHECK_CLOSE(rh_optimizer_kernel(&k.c, &l, &states).bytes, 4 * 2 * LAYERS, 1e-14);
-    k.c.job.recipe = &rh_recipe_mxfp8;
-    CU_ASSERT_EQUAL(rh_optimizer_kernel(&k.c, &l, &states).bytes, 0);
+    g_auto(TrainKit) apart = kit(&rh_recipe_mxfp8, true);
+    apart.c.job.lora = (RhLora){16, RH_LINEAR_QKV};
+    CU_ASSERT_EQUAL(rh_optimizer_kernel(&apart.c, &l, &states).bytes, 0);
 }
 
 /* The program holds what the closed form says. */
@@ -242,6 +272,8 @@ int main(void)
             {"products_run_at_the_formats_rate", products_run_at_the_formats_rate},
             {"narrow_weights_are_held_and_gathered_narrow",
              narrow_weights_are_held_and_gathered_narrow},
+            {"one_layout_is_held_where_products_read_any",
+             one_layout_is_held_where_products_read_any},
             {"layouts_apart_are_gathered_wide", layouts_apart_are_gathered_wide},
             {"casts_are_shared_out_with_weights", casts_are_shared_out_with_weights},
             {"frozen_weights_are_held_narrow_and_shared_out",

@@ -329,6 +329,68 @@ static void a_recipe_narrows_linear_layers_alone(void)
     RH_CHECK_CLOSE(routed.narrow, 2 * 2 * n * h * 3 * f, 1e-14);
 }
 
+static double bytes_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = kernels_of(m, block, pass, shard);
+    double sum = 0;
+    for (guint i = 0; i < kernels->len; i++) {
+        const RhKernel *k = &g_array_index(kernels, RhKernel, i);
+        sum += k->cls == RH_KERNEL_CAST || k->cls == RH_KERNEL_ACTIVATION ? k->bytes : 0;
+    }
+    return sum;
+}
+
+/* An activation that casts what it writes: with delayed scaling neither the wide output (2 bytes) nor
+ * its reading (2 more) remains of f elements forward and 2 f backward; with current scaling one of
+ * three passes over it goes; nvfp4 gains nothing. */
+static void activations_cast_what_they_write(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    static const struct {
+        const RhRecipe *recipe;
+        double saved;
+    } rows[] = {{&rh_recipe_fp8, 4},
+                {&rh_recipe_mxfp8, 4},
+                {&rh_recipe_fp8_current, 2},
+                {&rh_recipe_nvfp4, 0}};
+    const double n = 1024, f = 14336;
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhShard apart = shard_of(1, 1024, 1);
+        apart.recipe = rows[i].recipe;
+        RhShard fused = apart;
+        fused.fused_casts = true;
+        RH_CHECK_CLOSE(bytes_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &apart) -
+                           bytes_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &fused),
+                       rows[i].saved * n * f, 1e-12);
+        RH_CHECK_CLOSE(bytes_of(m, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, &apart) -
+                           bytes_of(m, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, &fused),
+                       rows[i].saved * n * 2 * f, 1e-12);
+    }
+}
+
+/* A core in fp8 does the same FLOPs, and casts 32 + 8 + 8 heads of 128 forward, the gradient of 32
+ * backward: found, read and written, 2 + 2 + 1 bytes. */
+static void a_narrow_core_casts_what_it_reads(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    static const RhPass passes[] = {RH_PASS_FORWARD, RH_PASS_BACKWARD_DATA};
+    const double heads[] = {48, 32};
+    for (size_t i = 0; i < G_N_ELEMENTS(passes); i++) {
+        RhShard wide = shard_of(1, 1024, 1);
+        wide.recipe = &rh_recipe_nvfp4;
+        RhShard narrow = wide;
+        narrow.narrow_attention = true;
+        RhKernel a = attention_of(m, RH_PASS_FORWARD, &wide),
+                 b = attention_of(m, RH_PASS_FORWARD, &narrow);
+        CU_ASSERT_EQUAL(a.dtype, RH_DTYPE_BF16);
+        CU_ASSERT_EQUAL(b.dtype, RH_DTYPE_FP8);
+        CU_ASSERT_EQUAL(a.flops, b.flops);
+        RH_CHECK_CLOSE(formats_of(m, RH_BLOCK_MIXER, passes[i], &narrow).cast_bytes -
+                           formats_of(m, RH_BLOCK_MIXER, passes[i], &wide).cast_bytes,
+                       5.0 * 1024 * 128 * heads[i], 1e-12);
+    }
+}
+
 /* Linear layers keep their inputs for backward in 1 byte: the norm's output and the second GEMM's
  * input; attention's output is kept wide besides, for its own backward. */
 static void a_recipe_keeps_operands_narrow(void)
@@ -438,6 +500,8 @@ int main(void)
                    {"context_ranks_share_pairs_whatever_they_exchange",
                     context_ranks_share_pairs_whatever_they_exchange},
                    {"a_recipe_narrows_linear_layers_alone", a_recipe_narrows_linear_layers_alone},
+                   {"activations_cast_what_they_write", activations_cast_what_they_write},
+                   {"a_narrow_core_casts_what_it_reads", a_narrow_core_casts_what_it_reads},
                    {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
                    {"unfused_attention_computes_the_whole_square",
                     unfused_attention_computes_the_whole_square},
