@@ -257,6 +257,10 @@ static bool check_layout(const RhProblem *c, const RhLayout *l, GError **error)
                        "%s: launches with weights of 4 bytes are not supported\n"
                        "help: `dtype=bf16` or `dtype=fp16`",
                        c->job.recipe->name);
+    if (c->job.narrow_attention)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM launches with attention in fp8 are unknown here\n"
+                       "help: Megatron-Bridge (nemo) runs it, or without attention=");
     bool aware = rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
     if (c->job.moments == &rh_adam_moments_8bit)
         return rh_fail(error, RH_ERROR_USAGE,
