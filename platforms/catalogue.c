@@ -50,6 +50,12 @@ const char *const *rh_device_names(void)
     return rh_data_shelf_names(&devices);
 }
 
+const char *const *rh_kernels_profile_names(void)
+{
+    static RhDataCatalogue kernels = {.folder = "platforms/data/profiles"};
+    return rh_data_shelf_names(&kernels);
+}
+
 const char *const *rh_links_profile_names(void)
 {
     static RhDataCatalogue links = {.folder = "platforms/data/links"};
@@ -60,9 +66,8 @@ const char *const *rh_links_profile_names(void)
 static gpointer all_profiles(gpointer unused)
 {
     (void)unused;
-    static RhDataCatalogue kernels = {.folder = "platforms/data/profiles"};
     GPtrArray *all = g_ptr_array_new();
-    for (const char *const *name = rh_data_shelf_names(&kernels); *name; name++)
+    for (const char *const *name = rh_kernels_profile_names(); *name; name++)
         g_ptr_array_add(all, (void *)*name);
     for (const char *const *name = rh_links_profile_names(); *name; name++)
         g_ptr_array_add(all, (void *)*name);

@@ -278,6 +278,7 @@ void rh_platform_gpu_slow(RhPlatform *p, int32_t gpu, double speed);
 const char *const *rh_platform_names(void);
 const char *const *rh_device_names(void);
 /* Returns the names of the catalogue's profiles (profile.h): DEVICE-SOFTWARE-VERSION of kernels,
- * then PLATFORM-LIBRARY-VERSION of links, which the second function lists alone. */
+ * then PLATFORM-LIBRARY-VERSION of links; the others list either kind alone. */
 const char *const *rh_profile_names(void);
+const char *const *rh_kernels_profile_names(void);
 const char *const *rh_links_profile_names(void);

@@ -64,7 +64,7 @@ static void check_surfaces(const RhDevice *d)
 static void every_profile_is_of_its_device_and_cites_its_source(void)
 {
     int count = 0;
-    for (const char *const *name = rh_profile_names(); *name; name++, count++) {
+    for (const char *const *name = rh_kernels_profile_names(); *name; name++, count++) {
         g_autoptr(RhPlatform) p = platform_of(*name);
         CU_ASSERT_PTR_NOT_NULL_FATAL(p);
         CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(p, *name, NULL));
@@ -105,7 +105,7 @@ static double decode_s(const RhDevice *d, RhDtype cache, int64_t batch, int64_t 
  * for more work, and gain by narrower formats. */
 static void serving_times_are_such_as_hardware_allows(void)
 {
-    for (const char *const *name = rh_profile_names(); *name; name++) {
+    for (const char *const *name = rh_kernels_profile_names(); *name; name++) {
         g_autoptr(RhPlatform) p = platform_of(*name);
         CU_ASSERT_TRUE_FATAL(p && rh_platform_apply_profile(p, *name, NULL));
         const RhDevice *d = p->device;
@@ -190,7 +190,7 @@ static void what_derives_wrongly_is_refused(void)
 /* A correction is of a form: both come from one file, and bounds hold whatever they are. */
 static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
 {
-    for (const char *const *name = rh_profile_names(); *name; name++) {
+    for (const char *const *name = rh_kernels_profile_names(); *name; name++) {
         g_autoptr(RhPlatform) before = platform_of(*name);
         g_autoptr(RhPlatform) after = platform_of(*name);
         CU_ASSERT_TRUE_FATAL(before && after && rh_platform_apply_profile(after, *name, NULL));
@@ -217,7 +217,7 @@ static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
  * its device alone. */
 static void a_profile_of_the_catalogue_is_read_once(void)
 {
-    for (const char *const *name = rh_profile_names(); *name; name++) {
+    for (const char *const *name = rh_kernels_profile_names(); *name; name++) {
         g_autoptr(RhJson) doc = load(*name);
         g_autoptr(RhPlatform) anew = platform_of(*name), first = platform_of(*name),
                               again = platform_of(*name);

@@ -84,7 +84,7 @@ static void a_profile_brings_its_curves_to_the_device(void)
 /* More bytes take no less, and none travel faster than NVLink's 900 GB/s of a B200. */
 static void shipped_curves_ascend(void)
 {
-    for (const char *const *name = rh_profile_names(); *name; name++) {
+    for (const char *const *name = rh_kernels_profile_names(); *name; name++) {
         g_auto(GStrv) words = g_strsplit(*name, "-", 3);
         bool rack = g_str_has_prefix(*name, "gb"); /* its name has one word */
         g_autofree char *spec =
