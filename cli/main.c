@@ -14,6 +14,7 @@
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands_table.h"
+#include "cli/version.h"
 
 /* The exit status of docs/guide/cli.md for an error of ours or of GLib's. */
 static int exit_status(const GError *error)
@@ -106,10 +107,8 @@ static int run_words(int argc, char **argv, GError **error)
     if (!check_words(argc, argv, error))
         return 2;
     const char *name = argc > 1 ? word_of_first(argv[1]) : "help";
-    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        puts("rehearse " RH_VERSION);
-        return 0;
-    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+        return rh_version_run(argc - 2, argv + 2, error);
     if (argc == 1) {
         rh_help_commands(stderr);
         return 2;

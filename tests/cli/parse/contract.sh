@@ -36,3 +36,7 @@ done
 for when in never auto always; do
     NO_COLOR=1 rehearse plan "${job[@]}" --top 1 -q --color "$when" | head -n 1 | grep -c "$(printf '\033')"
 done
+# --version lists every schema that the sources write, and no other.
+grep -rohE '"rehearse\.[a-z-]+/[0-9]+"' "$CASES"/../../{accuracy,base,calibrate,cli,platforms,report,sim,strategies,validate,workloads} \
+    --include='*.c' --include='*.h' | tr -d '"' | sort -u >written
+rehearse --version --json | grep -o 'rehearse\.[a-z-]*/[0-9]*' | sort -u | diff written - && echo 'all schemas listed'
