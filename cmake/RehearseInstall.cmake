@@ -66,6 +66,8 @@ install(DIRECTORY strategies/a2a_backends DESTINATION ${CMAKE_INSTALL_DATADIR}/r
 install(FILES "${CMAKE_BINARY_DIR}/rehearse.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT rehearse)
 
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rehearse RENAME copyright COMPONENT rehearse)
+
 file(GLOB examples CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/examples/*.c")
 foreach(source IN LISTS examples)
   get_filename_component(name ${source} NAME_WE)
