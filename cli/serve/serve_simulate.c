@@ -207,6 +207,8 @@ static int run(const RhArguments *arguments, GError **error)
         !read_failures(a, &deployment, &failures, &list, error) || !check_program(a, error))
         return 2;
     g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
+    if (!in && launch && !arguments->workload)
+        rh_error_help(error, "-w FILE is taken in place of the model that %s names", a->from);
     if (in && launch) {
         rh_launched_service_settle(launch, in);
         deployment = launch->deployment;
@@ -324,7 +326,8 @@ const RhCommand rh_command_serve_simulate = {
              "lpm), draft and accept (speculative decoding: guessed tokens, % accepted),\n"
              "drafter, weights (gpu, host, nvme: streamed) and resident (% that stay), scale\n"
              "(ongoing: autoscaling), least, target, window (ms, of static batches), server,\n"
-             "router. Launch options of engines: stream (tokens of a message), receive\n"
+             "router, max_model_len (tokens of a request at most). Launch options of\n"
+             "engines: stream (tokens of a message), receive\n"
              "(iterations between looks for requests), graphs (auto, decode, none) and\n"
              "captured (sequences of the largest), experts (library of their products),\n"
              "balance (iterations that prompts wait for all groups of dp), wait and fill\n"
@@ -332,7 +335,9 @@ const RhCommand rh_command_serve_simulate = {
              "Models without output tokens (BERT, ViT, image models) answer in one pass:\n"
              "with -s server=triton,batch=32,window=5 requests wait up to 5 ms for others,\n"
              "and a pass over the batch answers them; --lengths in=128, for images in=1.\n",
-    .examples = "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"
+    .examples = "rehearse serve-simulate --from serve.sh -p dgx-h100 --rate 5/s \\\n"
+                "    --lengths in=1024,out=256\n"
+                "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"
                 "    --lengths in=1024,out=256,spread=0.8 --rate 5/s --ttft 'p99<2s'\n"
                 "rehearse serve-simulate -w llama-3.1-8b -p h100-sxm:1x1 -s tp1 \\\n"
                 "    --requests AzureLLMInferenceTrace_conv.csv.gz --rate 3/s -o each.csv\n"
