@@ -275,14 +275,19 @@ static int64_t said_or_0(int64_t value)
     return MAX(value, 0);
 }
 
+static int64_t ranks_of_replica(const RhLayout *l)
+{
+    return MAX(rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp), 1);
+}
+
 /* Notes batches that no number of replicas makes, which frameworks refuse. */
 static void check_batches(RhLaunchReading *r)
 {
     const RhLayout *l = &r->layout;
     int64_t all = r->work[RH_WORK_GLOBAL_BATCH], gpus = r->work[RH_WORK_GPUS];
-    int64_t each = r->work[RH_WORK_ACCUMULATION] * l->microbatch;
-    int64_t replicas = gpus / ((int64_t)l->tp * l->pp * l->cp);
-    if (all > 0 && each > 0 && gpus > 0 && replicas * each != all)
+    int64_t each = rh_launch_times(r->work[RH_WORK_ACCUMULATION], l->microbatch);
+    int64_t replicas = gpus / ranks_of_replica(l);
+    if (all > 0 && each > 0 && gpus > 0 && rh_launch_times(replicas, each) != all)
         rh_launch_tell(
             r,
             "%" G_GINT64_FORMAT " samples a step are not %d of a micro-batch x "
@@ -295,7 +300,8 @@ static void count_gpus(RhLaunchReading *r)
 {
     int64_t *w = r->work;
     if (w[RH_WORK_GPUS_OF_NODE] > 0 && w[RH_WORK_NODES] > 0)
-        w[RH_WORK_GPUS] = MAX(w[RH_WORK_GPUS], w[RH_WORK_NODES] * w[RH_WORK_GPUS_OF_NODE]);
+        w[RH_WORK_GPUS] =
+            MAX(w[RH_WORK_GPUS], rh_launch_times(w[RH_WORK_NODES], w[RH_WORK_GPUS_OF_NODE]));
 }
 
 static void steal_list(GPtrArray **to, GPtrArray **from)
@@ -417,26 +423,22 @@ char *rh_launch_file_layout(const RhLaunchFile *f)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-static int64_t ranks_of_replica(const RhLayout *l)
-{
-    return (int64_t)l->tp * l->pp * l->cp;
-}
-
 int64_t rh_launch_file_batch(const RhLaunchFile *f, int64_t gpus)
 {
     int64_t replicas = gpus / ranks_of_replica(&f->layout);
-    return f->global_batch > 0   ? f->global_batch
-           : f->accumulation > 0 ? replicas * f->accumulation * f->layout.microbatch
-                                 : 0;
+    return f->global_batch > 0 ? f->global_batch
+           : f->accumulation > 0
+               ? rh_launch_times(rh_launch_times(replicas, f->accumulation), f->layout.microbatch)
+               : 0;
 }
 
 int64_t rh_launch_file_gpus(const RhLaunchFile *f)
 {
-    int64_t each = f->accumulation * f->layout.microbatch;
+    int64_t each = rh_launch_times(f->accumulation, f->layout.microbatch);
     if (f->gpus > 0)
         return f->gpus;
     return f->global_batch > 0 && each > 0 && f->global_batch % each == 0
-               ? f->global_batch / each * ranks_of_replica(&f->layout)
+               ? rh_launch_times(f->global_batch / each, ranks_of_replica(&f->layout))
                : 0;
 }
 

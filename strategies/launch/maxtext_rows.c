@@ -125,13 +125,13 @@ static void read_tied(RhLaunchReading *r, const char *text)
 static int64_t degree_of(const RhLaunchReading *r, int axis)
 {
     int64_t inside = r->work[WORK_ICI + axis], among = r->work[WORK_DCN + axis];
-    return MAX(inside, 1) * MAX(among, 1);
+    return rh_launch_times(MAX(inside, 1), MAX(among, 1));
 }
 
 static void take_mesh(RhLaunchReading *r)
 {
     int64_t tensor = degree_of(r, AXIS_TENSOR), stages = degree_of(r, AXIS_STAGE);
-    int64_t context = degree_of(r, AXIS_CONTEXT) * degree_of(r, AXIS_SEQUENCE);
+    int64_t context = rh_launch_times(degree_of(r, AXIS_CONTEXT), degree_of(r, AXIS_SEQUENCE));
     int64_t expert = degree_of(r, AXIS_EXPERT), fsdp = degree_of(r, AXIS_FSDP);
     int64_t data = degree_of(r, AXIS_DATA);
     bool rest = r->work[WORK_ICI + AXIS_FSDP] == -1; /* where nothing is said, too */
@@ -142,10 +142,13 @@ static void take_mesh(RhLaunchReading *r)
     bool shares = fsdp > 1 || rest || context > 1 || expert > 1;
     rh_launch_store(r, RH_ROW_KNOB(zero), shares ? 3 : r->work[WORK_SHARED] == 1 ? 1 : 0);
     if (shares && !rest && data > 1)
-        rh_launch_store(r, RH_ROW_KNOB(shard), fsdp * context * expert);
+        rh_launch_store(r, RH_ROW_KNOB(shard),
+                        rh_launch_times(fsdp, rh_launch_times(context, expert)));
     bool auto_data = r->work[WORK_DCN + AXIS_DATA] == -1;
     if (!rest && !auto_data && r->work[RH_WORK_GPUS] < 0)
-        r->work[RH_WORK_GPUS] = tensor * stages * context * expert * fsdp * data;
+        r->work[RH_WORK_GPUS] = rh_launch_times(
+            rh_launch_times(rh_launch_times(tensor, stages), rh_launch_times(context, expert)),
+            rh_launch_times(fsdp, data));
     if (context > 1)
         rh_launch_store(r, RH_ROW_KNOB(kv),
                         r->work[WORK_ULYSSES] == 3 || r->work[WORK_ULYSSES] == 1
@@ -158,9 +161,10 @@ static void take_mesh(RhLaunchReading *r)
 /* Works out batches: a device's share of the samples of a micro-step. */
 static void take_batches(RhLaunchReading *r)
 {
-    double each = r->texts[0] ? g_ascii_strtod(r->texts[0], NULL) : 1;
+    double said = r->texts[0] ? g_ascii_strtod(r->texts[0], NULL) : 1;
+    double each = said > 0 && said < 1e6 ? said : 1;
     RhLayout *l = &r->layout;
-    int64_t ranks = (int64_t)l->tp * l->pp * l->cp,
+    int64_t ranks = MAX(rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp), 1),
             accumulation = MAX(r->work[RH_WORK_ACCUMULATION], 1);
     int64_t samples = (int64_t)(each * (double)ranks + 1e-9); /* of a replica */
     int64_t gpus = r->work[RH_WORK_GPUS];

@@ -391,10 +391,10 @@ static void finish_sharing(RhLaunchReading *r)
         rh_launch_store(r, RH_ROW_KNOB(zero), sharing >= 0 ? sharing : 3);
     else if (l->zero == 0)
         r->given |= RH_KNOB_BIT(zero);
-    int64_t ranks = (int64_t)l->tp * l->pp, replicas = r->work[RH_WORK_GPUS] / ranks;
+    int64_t ranks = rh_launch_times(l->tp, l->pp), replicas = r->work[RH_WORK_GPUS] / ranks;
     if (r->work[WORK_INSTANCES] > 1 && replicas % r->work[WORK_INSTANCES] == 0 && replicas > 0)
         rh_launch_store(r, RH_ROW_KNOB(shard), replicas / r->work[WORK_INSTANCES]);
-    if (r->work[WORK_OVERLAPS] != 1 && r->work[RH_WORK_GPUS] > ranks * l->cp)
+    if (r->work[WORK_OVERLAPS] != 1 && r->work[RH_WORK_GPUS] > rh_launch_times(ranks, l->cp))
         rh_launch_tell(r, "without --overlap-grad-reduce gradients are summed after the step's "
                           "work; simulated is that they are summed beside it");
 }

@@ -82,7 +82,8 @@ void rh_launch_problem(RhLaunchReading *r, const char *help, const char *format,
     va_start(args, format);
     g_autofree char *text = g_strdup_vprintf(format, args);
     va_end(args);
-    rh_json_problem(r->at->doc, r->at->node, help, "%s", text);
+    RhJson *doc = r->at ? r->at->doc : r->settings->docs->pdata[0];
+    rh_json_problem(doc, r->at ? r->at->node : rh_json_root(doc), help, "%s", text);
 }
 
 void rh_launch_tell(RhLaunchReading *r, const char *format, ...)
@@ -99,7 +100,8 @@ bool rh_launch_read_number(RhLaunchReading *r, const char *text, int64_t *value)
     double number = g_ascii_strtod(text, &end);
     if (strcmp(text, "auto") == 0 || strcmp(text, "None") == 0 || strcmp(text, "null") == 0)
         return false;
-    if (end != text && !*end && number == floor(number) && fabs(number) < 9e15) {
+    if (end != text && !*end && number == floor(number) &&
+        fabs(number) <= (double)(INT64_C(1) << 40)) {
         *value = (int64_t)number;
         return true;
     }
@@ -120,8 +122,8 @@ void rh_launch_store(RhLaunchReading *r, int32_t place, int64_t value)
     if (value == -1 && knob->low >= 0) /* as the framework likes */
         return;
     if (value < knob->low || value > knob->high) {
-        rh_launch_problem(r, NULL, "%s: no %s is %" G_GINT64_FORMAT, r->at ? r->at->name : "",
-                          knob->key, value);
+        rh_launch_problem(r, NULL, "%s%sno %s is %" G_GINT64_FORMAT, r->at ? r->at->name : "",
+                          r->at ? ": " : "", knob->key, value);
         return;
     }
     rh_knob_store(knob, &r->layout, (int32_t)value);

@@ -118,3 +118,11 @@ void rh_launch_store(RhLaunchReading *r, int32_t knob, int64_t value);
 void rh_launch_problem(RhLaunchReading *r, const char *help, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 void rh_launch_tell(RhLaunchReading *r, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Multiplies counts that a file gave; at most 2^40. */
+static inline int64_t rh_launch_times(int64_t a, int64_t b)
+{
+    int64_t product = 0;
+    const int64_t most = INT64_C(1) << 40;
+    return __builtin_mul_overflow(a, b, &product) ? most : MIN(product, most);
+}

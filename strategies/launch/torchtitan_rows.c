@@ -293,13 +293,13 @@ static void finish_sharing(RhLaunchReading *r)
     bool alone = sharded == 1 && l->cp == 1;
     rh_launch_store(r, RH_ROW_KNOB(zero), alone ? 0 : how == 0 || (how == 2 && l->pp > 1) ? 2 : 3);
     if (replicated > 1 && !alone && sharded > 0)
-        rh_launch_store(r, RH_ROW_KNOB(shard), sharded * l->cp);
-    int64_t group = l->tp * l->pp * (int64_t)l->cp;
+        rh_launch_store(r, RH_ROW_KNOB(shard), rh_launch_times(sharded, l->cp));
+    int64_t group = MAX(rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp), 1);
     if (sharded > 0 && r->work[RH_WORK_GPUS] < 0)
-        r->work[RH_WORK_GPUS] = replicated * sharded * group;
+        r->work[RH_WORK_GPUS] = rh_launch_times(rh_launch_times(replicated, sharded), group);
     else if (replicated > 1 && sharded < 0 && r->work[RH_WORK_GPUS] > 0)
         rh_launch_store(r, RH_ROW_KNOB(shard),
-                        MAX(r->work[RH_WORK_GPUS] / group / replicated, 1) * l->cp);
+                        rh_launch_times(MAX(r->work[RH_WORK_GPUS] / group / replicated, 1), l->cp));
 }
 
 /* --- recomputation --- */
@@ -413,7 +413,8 @@ static void read_multiplier(RhLaunchReading *r, const char *text)
 static void finish_sizes(RhLaunchReading *r)
 {
     int64_t *s = r->sizes, dim = s[RH_SIZE_HIDDEN], multiple = r->work[WORK_MULTIPLE];
-    double factor = r->texts[3] ? g_ascii_strtod(r->texts[3], NULL) : 1;
+    double said = r->texts[3] ? g_ascii_strtod(r->texts[3], NULL) : 1;
+    double factor = said > 0 && said < 1e3 ? said : 1;
     if (dim <= 0)
         return;
     if (s[RH_SIZE_FFN] < 0 && multiple > 0) {
