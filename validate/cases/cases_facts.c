@@ -4,6 +4,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
+#include "base/intern.h"
 
 typedef struct {
     RhCaseColumn column;
@@ -246,9 +247,26 @@ bool rh_case_facts_applies(const RhCaseFacts *facts, guint rule, const RhCaseRow
     return does;
 }
 
+/* Columns in which a row says an aspect itself: rules do not say it. */
+static const struct {
+    RhCaseColumn column;
+    RhCaseAspect aspect;
+} said_by_rows[] = {{RH_CASE_STACK, RH_CASE_SAYS_STACK},
+                    {RH_CASE_RECIPE, RH_CASE_SAYS_RECIPE},
+                    {RH_CASE_PLATFORM, RH_CASE_SAYS_PLATFORM},
+                    {RH_CASE_LAYOUT, RH_CASE_SAYS_LAYOUT},
+                    {RH_CASE_OVERLAP, RH_CASE_SAYS_OVERLAP}};
+
 RhCaseValues rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row)
 {
     RhCaseValues said = {.stands_in = g_ptr_array_new()};
+    for (size_t i = 0; i < G_N_ELEMENTS(said_by_rows); i++) {
+        g_autofree char *text = g_strdup(row->text[said_by_rows[i].column]);
+        if (text && said_by_rows[i].aspect == RH_CASE_SAYS_LAYOUT)
+            g_strdelimit(g_strstrip(text), " ", ',');
+        if (text && *text)
+            said.says[said_by_rows[i].aspect] = rh_intern(text);
+    }
     char *lower[RH_CASE_COLUMNS_LAST];
     lower_case(row, lower);
     for (guint k = 0; k < facts->rules->len; k++) {

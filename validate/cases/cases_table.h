@@ -66,6 +66,11 @@
     ROW(STDEV_US, "stdev_us")                                                                      \
     ROW(BANDWIDTH, "bandwidth_GBps")                                                               \
     ROW(BANDWIDTH_KIND, "bandwidth_kind")                                                          \
+    ROW(STACK, "stack")                                                                            \
+    ROW(RECIPE, "recipe")                                                                          \
+    ROW(PLATFORM, "platform")                                                                      \
+    ROW(LAYOUT, "layout")                                                                          \
+    ROW(OVERLAP, "overlap")                                                                        \
     ROW(NOTE, "note")                                                                              \
     ROW(WHERE, "where")
 

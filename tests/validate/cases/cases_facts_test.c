@@ -56,6 +56,32 @@ static void chosen_rules_are_withheld(void)
     CU_ASSERT_TRUE(chosen > 0 && chosen < rh_case_facts_count(facts) / 4);
 }
 
+/* What a training row says of its stack, recipe, platform, layout and overlap no rule says; an empty
+ * cell says nothing. FSDP2 is full sharding. */
+static void rows_say_their_own_stack(void)
+{
+    g_autoptr(RhCaseFacts) facts = rh_case_facts_load(false, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(facts);
+    g_autoptr(RhCaseTable) table = rh_case_table_parse(
+        "t.csv",
+        "source,model,gpu,gpus,seq,global_batch,zero,measured_iteration_s,stack,recipe,platform,"
+        "layout,overlap\n"
+        "me,llama3-8b,H100,8,8192,8,fsdp2,1,torchtitan,fp8-current,grand-teton,etp1 sp=on,on\n"
+        "me,llama3-8b,H100,8,8192,8,1,1,,,,,\n",
+        NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    const RhCaseRow *own = &g_array_index(table->rows, RhCaseRow, 0),
+                    *bare = &g_array_index(table->rows, RhCaseRow, 1);
+    CU_ASSERT_STRING_EQUAL(said(facts, own, RH_CASE_SAYS_STACK), "torchtitan");
+    CU_ASSERT_STRING_EQUAL(said(facts, own, RH_CASE_SAYS_RECIPE), "fp8-current");
+    CU_ASSERT_STRING_EQUAL(said(facts, own, RH_CASE_SAYS_PLATFORM), "grand-teton");
+    CU_ASSERT_STRING_EQUAL(said(facts, own, RH_CASE_SAYS_LAYOUT), "etp1,sp=on");
+    CU_ASSERT_STRING_EQUAL(said(facts, own, RH_CASE_SAYS_OVERLAP), "on");
+    CU_ASSERT_STRING_EQUAL(said(facts, own, RH_CASE_SAYS_ZERO), "3");
+    CU_ASSERT_STRING_EQUAL(said(facts, bare, RH_CASE_SAYS_STACK), "megatron");
+    CU_ASSERT_PTR_NULL(said(facts, bare, RH_CASE_SAYS_OVERLAP));
+}
+
 /* Returns what is wrong with a rule; NULL: nothing. Caller frees. */
 static char *problem_of(const char *rule)
 {
@@ -92,6 +118,7 @@ static void narrow_rules_say_where_they_come_from(void)
 int main(void)
 {
     static const RhTest tests[] = {
+        {"rows_say_their_own_stack", rows_say_their_own_stack},
         {"chosen_rules_are_withheld", chosen_rules_are_withheld},
         {"narrow_rules_say_where_they_come_from", narrow_rules_say_where_they_come_from},
         {NULL, NULL},
