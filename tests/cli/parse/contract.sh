@@ -3,7 +3,7 @@
 page=$CASES/../../docs/guide/cli.md
 cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
 job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
-for command in plan simulate capacity serve-plan serve-simulate explain check show compare report calibrate validate; do
+for command in plan simulate capacity serve-plan serve-simulate explain collective check show compare report calibrate validate; do
     rehearse "$command" -h | sed -nE 's/^ +(-[a-z], +)?(--[a-z0-9-]+).*/\2/p'
 done | sort -u | while read -r option; do
     grep -qF -- "\`$option\`" "$page" || echo "not in docs/guide/cli.md: $option"
