@@ -42,14 +42,6 @@ static const RhLaunchOption *word_of(const RhFramework *f, const RhKnob *knob)
     return NULL;
 }
 
-bool rh_launch_fail_knob(const RhFramework *f, const RhKnob *knob, int32_t value, GError **error)
-{
-    g_autofree char *text = rh_knob_value_text(knob, value);
-    g_autofree char *usual = rh_knob_value_text(knob, knob->otherwise);
-    return rh_fail(error, RH_ERROR_USAGE, "%s has no %s=%s\nhelp: plan with `%s=%s`", f->title,
-                   knob->key, text, knob->key, usual);
-}
-
 static bool write_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, GError **error)
 {
     const RhLaunchOption *word = word_of(f, knob);

@@ -7,6 +7,14 @@
 #include "base/error.h"
 #include "strategies/launch/framework.h"
 
+bool rh_launch_fail_knob(const RhFramework *f, const RhKnob *knob, int32_t value, GError **error)
+{
+    g_autofree char *text = rh_knob_value_text(knob, value);
+    g_autofree char *usual = rh_knob_value_text(knob, knob->otherwise);
+    return rh_fail(error, RH_ERROR_USAGE, "%s has no %s=%s\nhelp: plan with `%s=%s`", f->title,
+                   knob->key, text, knob->key, usual);
+}
+
 /* --- writing --- */
 
 /* Returns the number that a row is about; -1: it is not said. */

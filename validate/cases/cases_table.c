@@ -10,12 +10,6 @@
 #include "validate/serving/mlperf_table.h"
 #include "workloads/routing.h"
 
-static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
-#define COLUMN_NAME(word, name) name,
-    RH_CASE_COLUMNS(COLUMN_NAME)
-#undef COLUMN_NAME
-};
-
 #define STEP_MOST_S 1e7
 #define TFLOPS_MOST 1e6
 
@@ -43,19 +37,6 @@ static const struct {
               {RH_CASE_MICROBATCH, 1 << 20},
               {RH_CASE_GLOBAL_BATCH, 1 << 30}};
 
-const char *rh_case_column_name(RhCaseColumn column)
-{
-    return names[column];
-}
-
-RhCaseColumn rh_case_column_by_name(const char *name)
-{
-    int column = 0;
-    while (column < RH_CASE_COLUMNS_LAST && strcmp(names[column], name) != 0)
-        column++;
-    return (RhCaseColumn)column;
-}
-
 static bool check_header(const RhCsv *csv, RhCaseKind kind, GError **error)
 {
     static const RhCaseColumn needed[4][5] = {
@@ -76,14 +57,14 @@ static bool check_header(const RhCsv *csv, RhCaseKind kind, GError **error)
     for (int32_t i = 0; header->cells[i]; i++) {
         if (rh_case_column_by_name(header->cells[i]) != RH_CASE_COLUMNS_LAST)
             continue;
-        const char *near = rh_near_name(header->cells[i], names);
+        const char *near = rh_near_name(header->cells[i], rh_case_column_names());
         rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: unknown column \"%.60s\"%s%s", csv->name,
                 header->lines[i], header->columns[i], header->cells[i],
                 near ? "\nhelp: a column with a similar name exists: " : "", near ? near : "");
         return false;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(needed[kind]); i++) {
-        const char *name = names[needed[kind][i]];
+        const char *name = rh_case_column_name(needed[kind][i]);
         if (rh_csv_column(csv, name) >= 0)
             continue;
         g_auto(GStrv) says = g_strsplit(about[kind], "%s", 2);
@@ -159,12 +140,13 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
 
 static RhCaseKind kind_of(const RhCsv *csv)
 {
-    if (rh_csv_column(csv, names[RH_CASE_KV_TOKENS]) >= 0 ||
-        rh_csv_column(csv, names[RH_CASE_KV_GIB]) >= 0)
+    if (rh_csv_column(csv, rh_case_column_name(RH_CASE_KV_TOKENS)) >= 0 ||
+        rh_csv_column(csv, rh_case_column_name(RH_CASE_KV_GIB)) >= 0)
         return RH_CASE_CACHES;
-    if (rh_csv_column(csv, names[RH_CASE_LATENCY_US]) >= 0 || rh_exchange_table_is(csv))
+    if (rh_csv_column(csv, rh_case_column_name(RH_CASE_LATENCY_US)) >= 0 ||
+        rh_exchange_table_is(csv))
         return RH_CASE_EXCHANGES;
-    return rh_mlperf_table_is(csv) || rh_csv_column(csv, names[RH_CASE_ISL]) >= 0
+    return rh_mlperf_table_is(csv) || rh_csv_column(csv, rh_case_column_name(RH_CASE_ISL)) >= 0
                ? RH_CASE_SERVING
                : RH_CASE_TRAINING;
 }
@@ -183,8 +165,8 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
     if (!mlperf && !check_header(csv, table->kind, error))
         return NULL;
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
-        at[i] =
-            mlperf ? rh_mlperf_table_column(csv, (RhCaseColumn)i) : rh_csv_column(csv, names[i]);
+        at[i] = mlperf ? rh_mlperf_table_column(csv, (RhCaseColumn)i)
+                       : rh_csv_column(csv, rh_case_column_name(i));
     for (guint i = 0; i < csv->rows->len; i++) {
         RhCaseRow row = {0};
         if (!read_row(csv, at, &g_array_index(csv->rows, RhCsvRow, i),

@@ -81,6 +81,7 @@ typedef enum {
         RH_CASE_COLUMNS_LAST,
 } RhCaseColumn;
 const char *rh_case_column_name(RhCaseColumn column);
+const char *const *rh_case_column_names(void);         /* NULL-ended */
 RhCaseColumn rh_case_column_by_name(const char *name); /* LAST: no such column */
 
 #define RH_CASE_PERCENTILES 4 /* 50th, 90th, 99th, 99.9th: columns in this order */
