@@ -49,7 +49,7 @@
     ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=clients,kv=fp8" */             \
     ROW(SPECULATION,                                                                                  \
         "speculation") /* "none"; "draft=3,accept=67": are guessed; "unknown draft=3,...": perhaps */ \
-    ROW(VERSION, "version") /* of the engine: "unknown", or not the server's; else it is */           \
+    ROW(VERSION, "version")         /* of the engine: "unknown", or "known" */                        \
     ROW(A2A_BACKEND, "a2a_backend") /* a name of strategies/a2a_backends */                           \
     ROW(GROUPS, "groups") /* a token's experts are in so many of so many groups: "4/8" */             \
     ROW(CLIENT, "client") /* "waves=10,spread=0.8": see validate/serving/served_translate.h */

@@ -455,7 +455,7 @@ static void say_known(Way *w)
     const char *pools = said->says[RH_CASE_SAYS_POOLS]; /* flags, or workers alone */
     out->flags_known = said->says[RH_CASE_SAYS_DEPLOYMENT] || (pools && strstr(pools, "chunk=")) ||
                        *rh_case_cell(&w->way, RH_CASE_DEPLOYMENT);
-    out->version_known = !said->says[RH_CASE_SAYS_VERSION];
+    out->version_known = g_strcmp0(said->says[RH_CASE_SAYS_VERSION], "unknown") != 0;
     out->speculation_known = !said->says[RH_CASE_SAYS_SPECULATION] ||
                              strcmp(said->says[RH_CASE_SAYS_SPECULATION], "none") == 0;
 }
