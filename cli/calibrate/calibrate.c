@@ -258,8 +258,8 @@ static int run(const RhArguments *a, GError **error)
 static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE",
               "fit these measurements: raw samples of kernels, logs of nccl-tests, tables of "
-              "all-to-all exchanges (also more files), a ping-pong, or a table of published "
-              "training steps or serving runs"),
+              "all-to-all exchanges (also more files), a ping-pong, a table of published "
+              "training steps or serving runs, or a training log (and the launch that wrote it)"),
     RH_OPTION(run_was_s, "run-was", 0, RH_OPTION_QUANTITY, "73s",
               "step time that was measured of plan.json#RANK, or of -w, -p and -s",
               .quantity = RH_QUANTITY_S),

@@ -23,9 +23,18 @@ static bool is_log(const char *path)
     return text && rh_run_log_begins(text);
 }
 
+/* The log among the files of --from, beside which a launch may stand; NULL: none. */
+static const char *log_of(const RhArguments *a)
+{
+    for (guint i = 0; i < a->froms->len && a->froms->len <= 2; i++)
+        if (a->froms->pdata[i] != (void *)a->launch && is_log(a->froms->pdata[i]))
+            return a->froms->pdata[i];
+    return NULL;
+}
+
 bool rh_calibrate_is_run(const RhArguments *a)
 {
-    return a->run_was_s > 0 || (a->froms->len == 1 && is_log(a->froms->pdata[0]));
+    return a->run_was_s > 0 || log_of(a) != NULL;
 }
 
 /* --- the question --- */
@@ -72,10 +81,11 @@ static bool read_options(const RhArguments *a, Run *run, GError **error)
         a->global_batch != run->log->global_batch)
         return rh_fail(error, RH_ERROR_INPUT,
                        "%s:%d:1: the run's global batch is %" G_GINT64_FORMAT
-                       ", --global-batch says %" G_GINT64_FORMAT
-                       "\nhelp: leave --global-batch out, the log says it",
+                       ", %s says %" G_GINT64_FORMAT "\nhelp: %s",
                        run->log->name, run->log->batch_line, run->log->global_batch,
-                       a->global_batch);
+                       a->launch ? a->launch : "--global-batch", a->global_batch,
+                       a->launch ? "are log and launch of one run?"
+                                 : "leave --global-batch out, the log says it");
     if (!a->workload || !a->platform || !a->strategy || job.global_batch == 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "which run was it?\nhelp: name plan.json#RANK behind --run-was, or say -w "
@@ -91,10 +101,11 @@ static bool read_run(const RhArguments *a, Run *run, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--run-was is of one run: plan.json#RANK, or -w, -p "
                        "and -s");
-    if (a->froms->len > 0 && a->run_was_s > 0)
+    const char *path = log_of(a);
+    if (path && a->run_was_s > 0)
         return rh_fail(error, RH_ERROR_USAGE, "--run-was and --from say the time twice");
-    run->log = a->froms->len > 0 ? rh_run_log_load(a->froms->pdata[0], error) : NULL;
-    if (a->froms->len > 0 && !run->log)
+    run->log = path ? rh_run_log_load(path, error) : NULL;
+    if (path && !run->log)
         return false;
     if (plan ? !read_plan(plan, run, error) : !read_options(a, run, error))
         return false;

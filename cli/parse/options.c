@@ -385,10 +385,24 @@ static bool read_launched(Reading *r, const char *word, const char *value, GStri
     return mark_seen(r, o, value, error) && store_value(o, value, r->arguments, error);
 }
 
+/* The launch among the files of --from, where these are a list of several kinds: it stands beside a
+ * log of what it started. NULL: there is none. */
+static const char *launch_among(const Reading *r)
+{
+    const GPtrArray *froms = r->arguments->froms;
+    bool takes = rh_options_find(r->command, "strategy", strlen("strategy")) != NULL;
+    for (guint i = 0; takes && i < froms->len; i++)
+        if (rh_launch_kind_of(froms->pdata[i]))
+            return froms->pdata[i];
+    return NULL;
+}
+
 /* Reads the options that the file of --from stands for. */
 static bool read_launch(Reading *r, GError **error)
 {
     RhArguments *a = r->arguments;
+    if (!a->launch)
+        a->launch = launch_among(r);
     if (!a->launch)
         return true;
     g_autoptr(GString) said = g_string_new(NULL);

@@ -232,9 +232,10 @@ static const RhOption own[] = {
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "step",
               "time the kernels of training and decode steps on this machine's GPU, and "
               "compare"),
-    RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FOLDER",
-              "with --run step: read what bench/gpu.sh measured elsewhere; with a benchmark's "
-              "result of a server: the file that started it"),
+    RH_OPTION(
+        froms, "from", 0, RH_OPTION_LIST, "FOLDER",
+        "with --run step: read what bench/gpu.sh measured elsewhere; with a training log or a "
+        "benchmark's result of a server: the file that started it"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "with --run step or --cases x.jsonl: platform whose device is modelled "
               "(h200-sxm:1x1); with a training log: the one it ran on"),

@@ -42,9 +42,11 @@ static bool check_words(const RhArguments *a, const RhRunLog *log, GError **erro
     if (a->global_batch > 0 && log->global_batch > 0 && a->global_batch != log->global_batch)
         return rh_fail(error, RH_ERROR_INPUT,
                        "%s:%d:1: the run's global batch is %" G_GINT64_FORMAT
-                       ", --global-batch says %" G_GINT64_FORMAT
-                       "\nhelp: leave --global-batch out, the log says it",
-                       log->name, log->batch_line, log->global_batch, a->global_batch);
+                       ", %s says %" G_GINT64_FORMAT "\nhelp: %s",
+                       log->name, log->batch_line, log->global_batch,
+                       a->launch ? a->launch : "--global-batch", a->global_batch,
+                       a->launch ? "are log and launch of one run?"
+                                 : "leave --global-batch out, the log says it");
     if (a->global_batch == 0 && log->global_batch == 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s does not say the global batch\nhelp: add --global-batch B", log->name);

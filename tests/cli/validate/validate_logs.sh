@@ -25,3 +25,9 @@ try validate --cases titan.log "${job[@]}"
 try validate --cases megatron.log
 try validate --cases odd.log "${job[@]}" --global-batch 64
 try check megatron.log titan.log odd.log
+# The launch that wrote it says model, layout and job.
+cp "$CASES"/inputs/launch/pretrain.sh .
+sed 's/batch size:    64/batch size:   128/' megatron.log >large.log
+try validate --cases large.log --from pretrain.sh -p dgx-h100:2
+try validate --cases megatron.log --from pretrain.sh -p dgx-h100:2
+rehearse calibrate --from large.log --from pretrain.sh -p dgx-h100:2 -q 2>&1 | head -n 2

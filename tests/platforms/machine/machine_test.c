@@ -145,8 +145,8 @@ static void slurm_s_blocks_are_domains(void)
     static const char *const texts[] = {
         "BlockName=r1 Nodes=g[01-18]\nBlockName=r2 Nodes=g[19-36]\nBlockSizes=18,36\n",
         "BlockName=r1 Nodes=g[01-18]\nBlockName=r2 Nodes=g[19-36]\n",
-        "- topology: gb\n  block:\n    block_sizes: [18, 36]\n    blocks:\n"
-        "      - {block: r1, nodes: \"g[01-18]\"}\n      - {block: r2, nodes: \"g[19-36]\"}\n"};
+        ("- topology: gb\n  block:\n    block_sizes: [18, 36]\n    blocks:\n"
+         "      - {block: r1, nodes: \"g[01-18]\"}\n      - {block: r2, nodes: \"g[19-36]\"}\n")};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_auto(RhMachine) m = {.nics = -1};
         CU_ASSERT_TRUE(reads(&m, texts[i], NULL));

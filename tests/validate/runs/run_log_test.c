@@ -186,8 +186,8 @@ static void a_prefix_changes_nothing(void)
 static void what_is_no_log_is_refused(void)
 {
     static const char *const texts[] = {"", "tp2,pp2\n", "{\"loss\": 1}\n",
-                                        "Loading checkpoint shards: 100%|##| 4/4 [00:05<00:00, "
-                                        "1.30s/it]\n"};
+                                        ("Loading checkpoint shards: 100%|##| 4/4 [00:05<00:00, "
+                                         "1.30s/it]\n")};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(GError) error = NULL;
         CU_ASSERT_FALSE(rh_run_log_begins(texts[i]));
