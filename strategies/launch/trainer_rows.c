@@ -194,8 +194,11 @@ static void finish(RhLaunchReading *r)
         rh_launch_store(r, RH_ROW_KNOB(zero), 0);
     if (r->work[WORK_GROUPED] == 1 && r->work[RH_WORK_GPUS_OF_NODE] > 1)
         rh_launch_store(r, RH_ROW_KNOB(shard), r->work[RH_WORK_GPUS_OF_NODE]);
+    bool again = r->framework == &rh_framework_llamafactory && r->work[WORK_FULL] < 0;
+    if (again)
+        rh_launch_tell(r, "layers are recomputed, as LLaMA-Factory does where nothing is said");
     rh_launch_store(r, RH_ROW_KNOB(recompute),
-                    r->work[WORK_FULL] == 1 ? RH_RECOMPUTE_FULL : RH_RECOMPUTE_NONE);
+                    again || r->work[WORK_FULL] == 1 ? RH_RECOMPUTE_FULL : RH_RECOMPUTE_NONE);
     if (r->work[WORK_EIGHT] == 1)
         g_ptr_array_add(r->sets, g_strdup("moments=8bit"));
     if (r->work[RH_WORK_ACCUMULATION] < 0 && r->work[RH_WORK_GLOBAL_BATCH] < 0)
