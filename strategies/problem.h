@@ -23,6 +23,7 @@ typedef struct {
     bool narrow_weights;   /* layers' weights are held and gathered in the recipe's format alone */
     bool narrow_attention; /* attention's core reads fp8, as linear layers do or less */
     bool accumulates;      /* a step only adds up gradients: replicas exchange nothing */
+    bool no_masters;     /* weights narrower than fp32 are updated as they are */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

@@ -165,7 +165,8 @@ static void say_optimizer(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
     add_states(out, s, rh_optimizer_state_bytes(s->c), 1);
-    g_string_append_printf(out, ": an fp32 copy and two moments in %s",
+    g_string_append_printf(out, ": %stwo moments in %s",
+                           rh_has_masters(s->c) ? "an fp32 copy and " : "",
                            s->c->job.moments ? s->c->job.moments->name : rh_adam_moments_fp32.name);
 }
 

@@ -47,6 +47,13 @@ static bool set_moments(RhJob *job, const char *value, GError **error)
                                    value, RH_ADAM_MOMENTS_CHOICES);
 }
 
+static bool set_masters(RhJob *job, const char *value, GError **error)
+{
+    job->no_masters = strcmp(value, "none") == 0;
+    return job->no_masters || strcmp(value, "fp32") == 0 ||
+           rh_fail(error, RH_ERROR_USAGE, "--set masters: \"%s\" is not one of fp32|none", value);
+}
+
 static bool set_gradients(RhJob *job, const char *value, GError **error)
 {
     job->gradient_bytes = strcmp(value, "bf16") == 0 ? 2 : strcmp(value, "fp32") == 0 ? 4 : 0;
@@ -117,6 +124,7 @@ static const struct {
                 {"gpus", set_gpus},
                 {"dtype", set_dtype},
                 {"moments", set_moments},
+                {"masters", set_masters},
                 {"gradients", set_gradients},
                 {"weights", set_weights},
                 {"attention", set_attention},

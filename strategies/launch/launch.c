@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "strategies/framework_rules.h"
 #include "strategies/launch/framework.h"
+#include "strategies/train/block_cost.h"
 
 #define ADDRESS(name) &rh_framework_##name,
 static const RhFramework *const frameworks[] = {RH_FRAMEWORKS(ADDRESS)};
@@ -89,6 +90,17 @@ static bool note_start(RhLaunchText *t, const RhFramework *f, GError **error)
     return true;
 }
 
+/* Checks formats of which no framework here is told. */
+static bool check_formats(const RhFramework *f, const RhProblem *c, GError **error)
+{
+    if (rh_weight_bytes(c) < RH_MASTER_BYTES && c->job.no_masters)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: how training without master weights is told of it is not supported\n"
+                       "help: plan without a launch, or without masters=none",
+                       f->title);
+    return true;
+}
+
 static bool write_all(RhLaunchText *t, const RhFramework *f, GError **error)
 {
     const RhFrameworkRules *rules = rh_framework_rules(f->name, error);
@@ -97,7 +109,7 @@ static bool write_all(RhLaunchText *t, const RhFramework *f, GError **error)
     const RhFrameworkRule *broken = rh_framework_refusal(rules, t->c, t->layout);
     if (broken)
         return rh_framework_fail(rules, broken, "", error);
-    if (!f->check(t->c, t->layout, error))
+    if (!check_formats(f, t->c, error) || !f->check(t->c, t->layout, error))
         return false;
     if (!f->words && !rh_launch_write_rows(t, f, error))
         return false;

@@ -46,7 +46,7 @@ static double states_bytes(const RhProblem *c)
 {
     bool frozen = c->job.lora.rank > 0; /* adapters are negligible */
     double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
-    bool least = c->job.narrow_weights || c->stack->casts_masters;
+    bool least = c->job.narrow_weights || (c->stack->casts_masters && rh_has_masters(c));
     double weights = least ? 0 : rh_weight_bytes(c);
     return (double)rh_model_params(c->model) * (weights + trained);
 }

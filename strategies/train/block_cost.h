@@ -23,6 +23,8 @@ bool rh_weight_is_laid_out_anew(const RhProblem *c);
 /* Return the bytes of a parameter's main gradient, and of its optimizer states: the master copy, if
  * there is one, and two moments. */
 double rh_gradient_bytes(const RhProblem *c);
+/* Whether the optimizer updates a master copy beside each weight. */
+bool rh_has_masters(const RhProblem *c);
 double rh_optimizer_state_bytes(const RhProblem *c);
 
 typedef struct RhKernelSequence {

@@ -46,8 +46,13 @@ double rh_gathered_weight_bytes(const RhProblem *c, bool linear)
                                  : recipe->operand_bytes;
 }
 
-/* Bytes of optimizer states per parameter. Weights of 4 bytes are their own masters. */
+/* Weights of 4 bytes are their own masters. */
+bool rh_has_masters(const RhProblem *c)
+{
+    return !c->job.no_masters && rh_weight_bytes(c) < RH_MASTER_BYTES;
+}
+
 double rh_optimizer_state_bytes(const RhProblem *c)
 {
-    return (rh_weight_bytes(c) < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0) + rh_job_moments(c)->bytes;
+    return (rh_has_masters(c) ? RH_MASTER_BYTES : 0) + rh_job_moments(c)->bytes;
 }

@@ -45,7 +45,8 @@ double rh_states_gradients(const RhProblem *c, const RhLayout *l, const RhStates
 double rh_states_flattened(const RhProblem *c, const RhLayout *l, const RhStates *states)
 {
     double gradient = rh_gradient_bytes(c), sum = 0;
-    double flat = gradient + (gradient < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0);
+    bool widened = gradient < RH_MASTER_BYTES && !c->job.no_masters;
+    double flat = gradient + (widened ? RH_MASTER_BYTES : 0);
     for (int cls = 0; c->stack->flat_gradients && cls < RH_PARAMS_LAST; cls++) {
         double share =
             states->params.of[cls] / rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
@@ -75,17 +76,20 @@ double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *
     RhShares shares = rh_parallelism_shares(c, l, cls);
     bool cast = c->stack->casts_masters && !c->job.narrow_weights &&
                 rh_params_degree(l, cls) >= 3 && shares.optimizer == shares.weights &&
-                rh_weight_bytes(c) < RH_MASTER_BYTES;
+                rh_has_masters(c);
     double held = cast ? states->frozen.of[cls] : rh_states_wide(c, states, cls);
     return rh_weight_bytes(c) * held / shares.weights;
 }
 
-/* Bytes of memory traffic of the optimizer per parameter: the stack counts fp32 moments, read and
- * written, and its own gradients, read. */
+/* Bytes of memory traffic of the optimizer per parameter: the stack counts fp32 moments and masters,
+ * read and written, its own gradients, read, and weights, written; without masters these are read,
+ * too. */
 static double optimizer_bytes(const RhProblem *c)
 {
     double moments = rh_adam_moments_fp32.bytes - rh_job_moments(c)->bytes;
-    return c->stack->optimizer_bytes.value - 2 * moments -
+    bool alone = c->job.no_masters && rh_weight_bytes(c) < RH_MASTER_BYTES;
+    double masters = alone ? 2 * RH_MASTER_BYTES - rh_weight_bytes(c) : 0;
+    return c->stack->optimizer_bytes.value - 2 * moments - masters -
            (c->stack->gradient_bytes - rh_gradient_bytes(c));
 }
 

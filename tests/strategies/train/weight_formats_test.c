@@ -64,6 +64,30 @@ static void whole_weights_have_no_masters(void)
     }
 }
 
+/* Without masters a weight of 2 bytes has its gradient and its moments beside it. The optimizer reads
+ * and writes no master, 8 bytes, and reads the weight, 2. A stack that casts masters holds weights. */
+static void weights_are_their_own_masters_where_none_are_kept(void)
+{
+    static const char *const stacks[] = {"bare", "torchtitan-2024"};
+    for (size_t i = 0; i < G_N_ELEMENTS(stacks); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", stacks[i], 32, 2048);
+        RhLayout l = train_layout(&k, "tp1,dp8,zero3");
+        k.c.job.gradient_bytes = 2;
+        k.c.job.moments = &rh_adam_moments_8bit;
+        RhStates states = {.params = {{LAYERS, 0}}, .linear = LAYERS};
+        double masters = rh_optimizer_kernel(&k.c, &l, &states).bytes;
+        k.c.job.no_masters = true;
+        double none = rh_optimizer_kernel(&k.c, &l, &states).bytes;
+        RhStageMemory m = states_of(&k.c, &l);
+        double share = rh_param_counts_sum(&m.params) / 8;
+        RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * share, 1e-12);
+        RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_OPTIMIZER], 2 * (1 + 4.0 / 2048) * share, 1e-12);
+        RH_CHECK_CLOSE(masters - none, (8 - 2) * LAYERS / 8, 1e-9);
+        k.c.job.recipe = &rh_recipe_fp32; /* whose weights are their own masters anyway */
+        RH_CHECK_CLOSE(rh_optimizer_state_bytes(&k.c), 2 * (1 + 4.0 / 2048), 1e-14);
+    }
+}
+
 /* Every activation that was of 2 bytes is of 4. */
 static void whole_elements_are_kept_and_moved_whole(void)
 {
@@ -268,6 +292,8 @@ int main(void)
         "weight_formats",
         (RhTest[]){
             {"whole_weights_have_no_masters", whole_weights_have_no_masters},
+            {"weights_are_their_own_masters_where_none_are_kept",
+             weights_are_their_own_masters_where_none_are_kept},
             {"whole_elements_are_kept_and_moved_whole", whole_elements_are_kept_and_moved_whole},
             {"products_run_at_the_formats_rate", products_run_at_the_formats_rate},
             {"narrow_weights_are_held_and_gathered_narrow",
