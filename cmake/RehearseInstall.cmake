@@ -31,7 +31,7 @@ if(RH_SHARED)
     string(REGEX MATCHALL "rh_[a-z0-9_]+" names "${text}")
     list(APPEND exported ${names})
   endforeach()
-  list(APPEND exported rh_recipe_* rh_adam_moments_*) # declared by the tables of rows
+  list(APPEND exported rh_recipe_* rh_adam_moments_* rh_frozen_format_*) # declared by the tables of rows
   list(REMOVE_DUPLICATES exported)
   list(SORT exported)
   list(JOIN exported ";\n" exported)

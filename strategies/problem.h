@@ -5,6 +5,7 @@
 #include "workloads/adam_moments.h"
 #include "workloads/documents.h"
 #include "workloads/expert_load.h"
+#include "workloads/frozen_formats.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"
@@ -20,10 +21,11 @@ typedef struct {
     RhExpertLoad load;            /* how evenly experts are asked */
     RhDocuments documents;        /* that samples are made of; settled */
     RhLora lora;                  /* adapters, which alone are trained; rank 0: all weights are */
+    const RhFrozenFormat *frozen; /* of layers' weights beside adapters; NULL: the recipe's */
     bool narrow_weights;   /* layers' weights are held and gathered in the recipe's format alone */
     bool narrow_attention; /* attention's core reads fp8, as linear layers do or less */
     bool accumulates;      /* a step only adds up gradients: replicas exchange nothing */
-    bool no_masters;     /* weights narrower than fp32 are updated as they are */
+    bool no_masters;       /* weights narrower than fp32 are updated as they are */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

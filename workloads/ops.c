@@ -172,6 +172,8 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
         if (!(frozen && weights))
             ends[part == RH_PART_SEQUENCE ? 0 : 1]->kernels(&front, pass);
     }
+    if (frozen)
+        rh_frozen_kernels(&ops, op, pass);
     if (op != NULL && !(frozen && weights))
         op->kernels(&ops, pass);
     if (frozen)
@@ -305,9 +307,12 @@ static RhOperatorBytes bytes_of(const RhOps *ops, const RhOperator *const pair[2
 {
     RhOperatorBytes sum = {0};
     for (int i = 0; i < 2; i++) {
+        double wide = rh_frozen_wide_bytes(ops, pair[i]);
         if (pair[i] != NULL)
             add_bytes(&sum, pair[i]->bytes(ops));
         sum.kept += rh_adapters_kept_bytes(ops, pair[i]);
+        sum.forward += wide;
+        sum.backward += wide;
     }
     return sum;
 }

@@ -16,6 +16,7 @@
 #include "platforms/devices/kernel.h"
 #include "workloads/documents.h"
 #include "workloads/expert_load.h"
+#include "workloads/frozen_formats.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
 #include "workloads/passes.h"
@@ -103,6 +104,7 @@ typedef struct {
     RhDtype dtype; /* bf16 or fp16 */
     double cache_bytes;     /* of an element of keys and values in a cache; 0: as of `dtype` */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
+    const RhFrozenFormat *frozen; /* that frozen weights are made wide of; NULL: they are wide */
     /* That packed samples are made of, which do not see one another; NULL: a sample is one. */
     const RhDocuments *documents;
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */

@@ -137,8 +137,8 @@ static void say_weights(GString *out, const Stage *s, double bytes)
     if (rh_weight_copies_bytes(s->c) > 0)
         g_string_append_printf(out, "; and %.3g B for each weight of linear layers, %s%s",
                                rh_weight_copies_bytes(s->c),
-                               s->c->job.narrow_weights ? "stored in low precision"
-                                                        : "a low-precision copy",
+                               rh_holds_narrow(s->c) ? "stored in low precision"
+                                                     : "a low-precision copy",
                                s->l->zero == 3 ? ", sharded too" : "");
     if (s->l->hpz > 0)
         g_string_append_printf(out, "; and a second copy over %d ranks (hpZ)", s->l->hpz);

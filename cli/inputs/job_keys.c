@@ -116,6 +116,14 @@ static bool set_lora_modules(RhJob *job, const char *value, GError **error)
     return rh_lora_parse_modules(value, &job->lora, error);
 }
 
+static bool set_lora_base(RhJob *job, const char *value, GError **error)
+{
+    job->frozen = rh_frozen_format_by_name(value);
+    return job->frozen || strcmp(value, "wide") == 0 ||
+           rh_fail(error, RH_ERROR_USAGE, "--set lora.base: \"%s\" is not one of wide|%s", value,
+                   RH_FROZEN_FORMAT_CHOICES);
+}
+
 static const struct {
     const char *key;
     bool (*set)(RhJob *job, const char *value, GError **error);
@@ -133,7 +141,8 @@ static const struct {
                 {"documents", set_documents},
                 {"packing", set_packing},
                 {"lora.rank", set_lora_rank},
-                {"lora.modules", set_lora_modules}};
+                {"lora.modules", set_lora_modules},
+                {"lora.base", set_lora_base}};
 
 bool rh_job_set(RhJob *job, const char *key, const char *value, bool *known, GError **error)
 {

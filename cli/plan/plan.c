@@ -382,6 +382,7 @@ const RhCommand rh_command_plan = {
              "they share, which layout is the best there, and which nodes avoid the sharing.\n\n"
              "--set lora.rank=16 plans LoRA: adapters of that rank with frozen weights, on\n"
              "all linear layers, or on those of --set lora.modules=linear_qkv+linear_proj.\n"
+             "--set lora.base=nf4 holds these in 4 bits (QLoRA).\n"
              "--emit nemo or --emit deepspeed prints a script that trains them.\n\n"
              "--from FILE plans what your own launch trains: the layout that it has is\n"
              "simulated too, and shown beside the best one with the settings of its framework\n"

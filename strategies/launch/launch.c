@@ -98,6 +98,11 @@ static bool check_formats(const RhFramework *f, const RhProblem *c, GError **err
                        "%s: how training without master weights is told of it is not supported\n"
                        "help: plan without a launch, or without masters=none",
                        f->title);
+    if (c->job.frozen)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: how frozen weights of 4 bits are told of it is not supported\n"
+                       "help: plan without a launch, or without lora.base=%s",
+                       f->title, c->job.frozen->name);
     return true;
 }
 

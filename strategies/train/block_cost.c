@@ -234,6 +234,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .microbatch = microbatch,
         .recompute = layout->recompute,
         .lora = c->job.lora,
+        .frozen = c->job.frozen,
         .dtype = c->job.recipe->dtype,
         .recipe = rh_recipe_on(c->job.recipe, c->platform->device),
         .gradient_bytes = (int32_t)rh_gradient_bytes(c),

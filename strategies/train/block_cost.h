@@ -16,6 +16,13 @@ double rh_weight_copies_bytes(const RhProblem *c);
 /* Returns the bytes of a parameter in a gather; `linear`: it is in a layer, so low precision
  * applies. */
 double rh_gathered_weight_bytes(const RhProblem *c, bool linear);
+/* Checks that the formats of the job's weights go together; RH_ERROR_USAGE otherwise. */
+bool rh_train_formats_legal(const RhProblem *c, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Whether linear layers hold their weights in low precision alone. */
+bool rh_holds_narrow(const RhProblem *c);
+/* Returns the bytes in which ZeRO-3 gathers a layer: `weights` parameters, `trained` of which are;
+ * `linear` as above. */
+double rh_layer_gather_bytes(const RhProblem *c, double trained, double weights, bool linear);
 /* Returns the optimizer moments of the job, fp32 where it names none. */
 const RhAdamMoments *rh_job_moments(const RhProblem *c);
 /* Whether narrow weights are kept in one layout and the other is made where a product wants it. */

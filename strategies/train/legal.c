@@ -389,6 +389,11 @@ static bool adapters_legal(const RhProblem *c, const RhLayout *l, GError **error
             "schedule=%s with lora.rank=%d: frozen weights have no gradients to put off\n"
             "help: 1f1b, interleaved or gpipe",
             rh_pipeline_kind_name(l->schedule), c->job.lora.rank);
+    if (c->job.frozen && l->hpz > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "hpz=%d with lora.base=%s: second shares are of weights in 16 bits\n"
+                       "help: leave hpz out",
+                       l->hpz, c->job.frozen->name);
     return true;
 }
 
@@ -401,25 +406,6 @@ static bool narrow_weights_legal(const RhProblem *c, const RhLayout *l, GError *
                    "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
                    "shares\nnote: valid zero: 1, 2, 3",
                    l->zero);
-}
-
-static bool narrow_job_legal(const RhProblem *c, GError **error)
-{
-    if (c->job.narrow_attention &&
-        (c->job.recipe->weight_copy_bytes <= 0 || !c->stack->flash_attention))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "attention=fp8 with %s and the stack %s: it goes with narrow linear layers "
-                       "and one kernel for attention's core\n"
-                       "help: a recipe of narrow linear layers, such as fp8",
-                       c->job.recipe->name, c->stack->name);
-    if (!c->job.narrow_weights)
-        return true;
-    if (c->job.recipe->weight_copy_bytes <= 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "weights=narrow with %s, whose linear layers are not narrow\n"
-                       "help: a recipe of narrow linear layers, such as fp8",
-                       c->job.recipe->name);
-    return true;
 }
 
 /* Are documents legal here? They limit attention, while context ranks have parts of a sequence. */
@@ -472,15 +458,18 @@ bool rh_train_job_legal(const RhProblem *c, GError **error)
         if (!has_units(recipe, rh_platform_device(c->platform, i), error))
             return false;
     if (recipe->weight_alone_bytes > 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s: narrow weights alone serve a model, they do not train one\n"
-                       "help: bf16, or a recipe of narrow linear layers such as fp8",
-                       recipe->name);
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s: narrow weights alone serve a model, they do not train one\n"
+            "help: bf16, or a recipe of narrow linear layers such as fp8; adapters "
+            "beside frozen weights of 4 bits (QLoRA) are `dtype=bf16`, `lora.rank=16` and "
+            "`lora.base=nf4`",
+            recipe->name);
     if (rh_model_sees_pictures(c->model) && recipe->linear != recipe->dtype)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: convolutions of %s stay in 16 bits here\nhelp: bf16 or fp16",
                        recipe->name, c->model->name);
-    if (!narrow_job_legal(c, error) || !rh_expert_load_fits(&c->job.load, c->model, error))
+    if (!rh_train_formats_legal(c, error) || !rh_expert_load_fits(&c->job.load, c->model, error))
         return false;
     bool parted = c->job.documents.runs_count > 0 && !c->job.documents.padded;
     for (int k = 0; parted && k < c->model->kinds_count; k++)

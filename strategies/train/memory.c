@@ -46,10 +46,13 @@ static void add_item(const RhModelCost *model_cost, const RhLayout *l, int kind,
     RhStates states = rh_layer_states(model_cost, l, kind);
     double whole = larger(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
     rh_states_add(&m->states, &states);
-    RhParamCounts weights = states.params;
-    rh_param_counts_add(&weights, &states.frozen);
     keep_largest(&m->largest_params, &states.params);
-    keep_largest(&m->largest_weights, &weights);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        double trained = states.params.of[cls], weights = trained + states.frozen.of[cls];
+        double gathered =
+            rh_layer_gather_bytes(model_cost->c, trained, weights, kind < RH_LAYER_OP_LAYERS);
+        m->largest_gather_bytes[cls] = larger(m->largest_gather_bytes[cls], gathered);
+    }
     m->largest_away_bytes = larger(m->largest_away_bytes, away);
     m->kept.host += away;
     *(kind == RH_LAYER_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
@@ -117,7 +120,9 @@ static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t 
     held->ends |= chunk->items.head;
     rh_states_add(&held->states, &chunk->states);
     keep_largest(&held->largest_params, &chunk->largest_params);
-    keep_largest(&held->largest_weights, &chunk->largest_weights);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        held->largest_gather_bytes[cls] =
+            larger(held->largest_gather_bytes[cls], chunk->largest_gather_bytes[cls]);
     held->largest_away_bytes = larger(held->largest_away_bytes, chunk->largest_away_bytes);
 }
 
@@ -311,12 +316,11 @@ static double buffer_bytes(const RhModelCost *model_cost, const RhLayout *l,
         int32_t zero = rh_params_zero(model_cost->c, l, (RhParamsClass)cls);
         bool leaves = zero >= 2 || (zero == 1 && stack->frees_gradients);
         scattered += leaves && stack->buckets.value <= 0 ? largest->of[cls] : 0;
-        gathered += zero >= 3 ? held->largest_weights.of[cls] : 0;
+        gathered += zero >= 3 ? held->largest_gather_bytes[cls] : 0;
     }
     return messages + (held->ends ? rh_model_cost_outputs_bytes(model_cost, l) : 0) +
            width * scattered + rh_bucket_bytes(model_cost->c, l) +
-           rh_weight_bytes(model_cost->c) * (stack->prefetch_layers + 1) * gathered +
-           2 * held->largest_away_bytes;
+           (stack->prefetch_layers + 1) * gathered + 2 * held->largest_away_bytes;
 }
 
 RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHeld *held,

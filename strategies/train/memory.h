@@ -31,10 +31,10 @@ static inline int rh_chunk_layer(const RhModel *model, const RhChunkLayers *item
 /* Memory of one model chunk on one rank. */
 typedef struct {
     RhStates states;
-    RhParamCounts largest_params;  /* maximum over layers, trained */
-    RhParamCounts largest_weights; /* maximum over layers, trained or frozen */
-    double largest_away_bytes;     /* maximum of RhStageLayer.away_bytes */
-    RhInFlight kept;               /* by a micro-batch between its forward and its backward */
+    RhParamCounts largest_params; /* maximum over layers, trained */
+    double largest_gather_bytes[RH_PARAMS_LAST];
+    double largest_away_bytes; /* maximum of RhStageLayer.away_bytes */
+    RhInFlight kept;           /* by a micro-batch between its forward and its backward */
     /* Bytes of the running micro-batch at the peak of the slot. */
     RhInFlight fullest[RH_SLOT_PASSES];
     RhBoundaryMessage message; /* after the chunk */
@@ -54,7 +54,8 @@ RhChunkMemory *rh_chunk_memory_new(const RhModelCost *model_cost, const RhLayout
 /* Sums and maxima over all chunks of a stage, on one rank. */
 typedef struct {
     RhStates states;
-    RhParamCounts largest_params, largest_weights; /* maxima over layers */
+    RhParamCounts largest_params; /* maximum over layers */
+    double largest_gather_bytes[RH_PARAMS_LAST];
     double largest_away_bytes;
     double message_bytes;  /* largest message from or to another chunk; 0: there is one stage */
     double messages_bytes; /* sum of all messages of a micro-batch to and from its chunks */

@@ -30,6 +30,8 @@ bool rh_weight_is_laid_out_anew(const RhProblem *c)
 
 double rh_weight_copies_bytes(const RhProblem *c)
 {
+    if (c->job.frozen)
+        return c->job.frozen->bytes;
     if (c->stack->casts_anew && !c->job.narrow_weights)
         return 0;
     const RhRecipe *recipe = rh_recipe_on(c->job.recipe, c->platform->device);
@@ -44,6 +46,18 @@ double rh_gathered_weight_bytes(const RhProblem *c, bool linear)
         return rh_weight_bytes(c);
     return recipe->layouts_apart ? MIN(recipe->weight_copy_bytes, rh_weight_bytes(c))
                                  : recipe->operand_bytes;
+}
+
+bool rh_holds_narrow(const RhProblem *c)
+{
+    return c->job.narrow_weights || c->job.frozen;
+}
+
+double rh_layer_gather_bytes(const RhProblem *c, double trained, double weights, bool linear)
+{
+    if (!c->job.frozen || !linear)
+        return rh_weight_bytes(c) * weights;
+    return rh_weight_bytes(c) * trained + c->job.frozen->bytes * (weights - trained);
 }
 
 /* Weights of 4 bytes are their own masters. */

@@ -67,7 +67,7 @@ double rh_bucket_bytes(const RhProblem *c, const RhLayout *l)
 double rh_states_wide(const RhProblem *c, const RhStates *states, RhParamsClass cls)
 {
     double all = states->params.of[cls] + states->frozen.of[cls];
-    return c->job.narrow_weights ? all - linear_of(states, cls) : all;
+    return rh_holds_narrow(c) ? all - linear_of(states, cls) : all;
 }
 
 double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *states,
@@ -77,7 +77,7 @@ double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *
     bool cast = c->stack->casts_masters && !c->job.narrow_weights &&
                 rh_params_degree(l, cls) >= 3 && shares.optimizer == shares.weights &&
                 rh_has_masters(c);
-    double held = cast ? states->frozen.of[cls] : rh_states_wide(c, states, cls);
+    double held = rh_states_wide(c, states, cls) - (cast ? states->params.of[cls] : 0);
     return rh_weight_bytes(c) * held / shares.weights;
 }
 

@@ -238,32 +238,63 @@ static const struct {
     int64_t batch, sequence;
     const RhRecipe *recipe;
     RhLora lora;
+    const RhFrozenFormat *frozen;
 } questions[] = {
-    {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_bf16, {0}},
-    {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
-    {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", "bare", 24, 1024, &rh_recipe_bf16, {0}},
-    {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048, &rh_recipe_bf16, {0}},
-    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {0}},
+    {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}, NULL},
+    {"gpt2",
+     "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s",
+     "bare",
+     24,
+     1024,
+     &rh_recipe_bf16,
+     {0},
+     NULL},
+    {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {0}, NULL},
     /* long enough for rings */
-    {"llama-3.2-1b", "dgx-h100:2", "bare", 32, 32768, &rh_recipe_bf16, {0}},
-    {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {0}},
-    {"qwen3-30b-a3b", "dgx-b200:4", "megatron", 64, 4096, &rh_recipe_mxfp8, {0}},
-    {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {0}},
-    {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}},
-    {"llama-3.2-1b", "dgx-b200:2", "megatron", 32, 2048, &rh_recipe_mxfp8, {16, RH_LINEAR_QKV}},
-    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_tf32, {0}},
-    {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {16, 0}},
-    {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {16, 0}},
-    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}},
-    {"flan-t5-xxl", "dgx-b200:4", "megatron", 64, 512, &rh_recipe_mxfp8, {0}},
-    {"whisper-large-v3", "dgx-a100:2", "bare", 64, 448, &rh_recipe_bf16, {0}},
-    {"llama-3.2-11b-vision", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
-    {"llama-3.1-8b", "dgx-h100:4", "llama3", 64, 8192, &rh_recipe_bf16, {0}},
-    {"llama-3.2-1b", "dgx-h100:2", "llama3", 32, 2048, &rh_recipe_bf16, {0}}, /* tied */
-    {"qwen3-30b-a3b", "dgx-h100:4", "llama3", 64, 4096, &rh_recipe_bf16, {0}},
-    {"llama-3.1-8b", "dgx-h100:2", "torchtitan", 64, 8192, &rh_recipe_bf16, {0}},
-    {"deepseek-v3", "dgx-h100:4", "torchtitan", 64, 4096, &rh_recipe_fp8_block, {0}},
-    {"albert-xxlarge-v2", "dgx-h100:2", "bare", 256, 512, &rh_recipe_bf16, {0}}};
+    {"llama-3.2-1b", "dgx-h100:2", "bare", 32, 32768, &rh_recipe_bf16, {0}, NULL},
+    {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {0}, NULL},
+    {"qwen3-30b-a3b", "dgx-b200:4", "megatron", 64, 4096, &rh_recipe_mxfp8, {0}, NULL},
+    {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {0}, NULL},
+    {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.2-1b",
+     "dgx-b200:2",
+     "megatron",
+     32,
+     2048,
+     &rh_recipe_mxfp8,
+     {16, RH_LINEAR_QKV},
+     NULL},
+    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_tf32, {0}, NULL},
+    {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {16, 0}, NULL},
+    {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {16, 0}, NULL},
+    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}, NULL},
+    {"flan-t5-xxl", "dgx-b200:4", "megatron", 64, 512, &rh_recipe_mxfp8, {0}, NULL},
+    {"whisper-large-v3", "dgx-a100:2", "bare", 64, 448, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.2-11b-vision", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.1-8b", "dgx-h100:4", "llama3", 64, 8192, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.2-1b", "dgx-h100:2", "llama3", 32, 2048, &rh_recipe_bf16, {0}, NULL}, /* tied */
+    {"qwen3-30b-a3b", "dgx-h100:4", "llama3", 64, 4096, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.1-8b", "dgx-h100:2", "torchtitan", 64, 8192, &rh_recipe_bf16, {0}, NULL},
+    {"deepseek-v3", "dgx-h100:4", "torchtitan", 64, 4096, &rh_recipe_fp8_block, {0}, NULL},
+    {"albert-xxlarge-v2", "dgx-h100:2", "bare", 256, 512, &rh_recipe_bf16, {0}, NULL},
+    {"llama-3.1-8b",
+     "dgx-h100:2",
+     "bare",
+     64,
+     8192,
+     &rh_recipe_bf16,
+     {16, 0},
+     &rh_frozen_format_nf4},
+    {"qwen3-30b-a3b",
+     "dgx-h100:4",
+     "megatron",
+     64,
+     4096,
+     &rh_recipe_bf16,
+     {16, 0},
+     &rh_frozen_format_int4}};
 
 static void the_closed_form_is_the_ledgers_peak(void)
 {
@@ -276,6 +307,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
                       questions[q].batch, questions[q].sequence);
         k.c.job.recipe = questions[q].recipe;
         k.c.job.lora = questions[q].lora;
+        k.c.job.frozen = questions[q].frozen;
         k.platform->host_bytes.value = 0; /* whatever is sent there fits */
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);

@@ -109,6 +109,47 @@ static void frozen_weights_have_no_gradients_of_their_own(void)
     }
 }
 
+static double bytes_of_class(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    double sum = 0;
+    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    for (RhPart part = RH_PART_SEQUENCE; part <= RH_PART_TENSOR; part++)
+        rh_block_kernels(m, &m->kinds[0], block, part, pass, shard, out);
+    for (guint i = 0; i < out->len; i++)
+        if (g_array_index(out, RhKernel, i).cls == RH_KERNEL_CAST)
+            sum += g_array_index(out, RhKernel, i).bytes;
+    return sum;
+}
+
+/* Frozen weights of 4.127 bits are read and written wide, 2 bytes, before each product, whether a layer
+ * has an adapter or not; one matrix at a time is wide. */
+static void frozen_weights_of_few_bits_are_made_wide(void)
+{
+    g_autoptr(RhModel) m = llama();
+    const RhPass passes[] = {RH_PASS_FORWARD, RH_PASS_RECOMPUTE_FULL, RH_PASS_BACKWARD_DATA};
+    for (int32_t tp = 1; tp <= 8; tp *= 2) {
+        RhShard wide = tuned_by(tp, (RhLora){16, ATTENTION}), few = wide;
+        few.frozen = &rh_frozen_format_nf4;
+        const struct {
+            RhBlock block;
+            double entries, largest;
+        } rows[] = {{RH_BLOCK_MIXER, H * (QKV + H), H * QKV}, {RH_BLOCK_FFN, 3 * H * F, H * F}};
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+            RhBlock b = rows[i].block;
+            for (size_t p = 0; p < G_N_ELEMENTS(passes); p++)
+                RH_CHECK_CLOSE(bytes_of_class(m, b, passes[p], &few),
+                               (4.126953125 / 8 + 2) * rows[i].entries / tp, 1e-14);
+            CU_ASSERT_EQUAL(bytes_of_class(m, b, RH_PASS_BACKWARD_WEIGHT, &few), 0);
+            CU_ASSERT_EQUAL(bytes_of_class(m, b, RH_PASS_FORWARD, &wide), 0);
+            RhActivation x = rh_block_activation_bytes(m, &m->kinds[0], b, &wide);
+            RhActivation y = rh_block_activation_bytes(m, &m->kinds[0], b, &few);
+            CU_ASSERT_EQUAL(x.kept, y.kept);
+            RH_CHECK_CLOSE(y.forward - x.forward, 2 * rows[i].largest / tp, 1e-9);
+            RH_CHECK_CLOSE(y.backward - x.backward, 2 * rows[i].largest / tp, 1e-9);
+        }
+    }
+}
+
 static void flops_of_the_model_are_two_thirds_but_for_pairs(void)
 {
     g_autoptr(RhModel) m = llama();
@@ -457,6 +498,7 @@ int main(void)
              the_benchmark_of_mlperf_trains_44_million},
             {"frozen_weights_have_no_gradients_of_their_own",
              frozen_weights_have_no_gradients_of_their_own},
+            {"frozen_weights_of_few_bits_are_made_wide", frozen_weights_of_few_bits_are_made_wide},
             {"flops_of_the_model_are_two_thirds_but_for_pairs",
              flops_of_the_model_are_two_thirds_but_for_pairs},
             {"experts_have_adapters_of_their_own", experts_have_adapters_of_their_own},

@@ -170,3 +170,36 @@ double rh_adapters_kept_bytes(const RhOps *ops, const RhOperator *op)
                 : -linears[i].kept;
     return sum;
 }
+
+/* Matrices of a linear layer: each expert has its own. */
+static double matrices_of(const RhLinear *l)
+{
+    return l->experts > 0 ? (double)l->busy : 1;
+}
+
+void rh_frozen_kernels(RhOps *ops, const RhOperator *op, RhPass pass)
+{
+    RhLinear linears[RH_LINEARS_MAX];
+    const RhFrozenFormat *format = ops->shard->frozen;
+    int count = format ? linears_of(ops, op, linears) : 0;
+    for (int i = 0; i < count; i++) {
+        const RhLinear *l = &linears[i];
+        double entries = matrices_of(l) * (double)l->in * (double)l->out;
+        if (runs_forward(ops, l, pass) || pass == RH_PASS_BACKWARD_DATA)
+            rh_ops_stream(ops, RH_KERNEL_CAST, (format->bytes + ops->element_bytes) * entries, 1);
+    }
+}
+
+double rh_frozen_wide_bytes(const RhOps *ops, const RhOperator *op)
+{
+    RhLinear linears[RH_LINEARS_MAX];
+    int count = ops->shard->frozen ? linears_of(ops, op, linears) : 0;
+    double most = 0;
+    for (int i = 0; i < count; i++) {
+        const RhLinear *l = &linears[i];
+        /* a gated network's first layer is two matrices, one after the other */
+        int32_t parts = l->name == RH_LINEAR_FC1 && ops->kind->ffn_gated ? 2 : 1;
+        most = MAX(most, ops->element_bytes * (double)l->in * (double)l->out / parts);
+    }
+    return most;
+}

@@ -215,6 +215,10 @@ void rh_ops_gate(RhOps *ops, double elements, bool backward);
 RhParams rh_adapters_params(const RhOps *ops, const RhOperator *op);
 void rh_adapters_kernels(RhOps *ops, const RhOperator *op, RhPass pass);
 double rh_adapters_kept_bytes(const RhOps *ops, const RhOperator *op);
+/* Frozen weights of few bits (adapter.c): kernels that make an operator's matrices wide before its
+ * products; bytes of the largest of them, wide. None where frozen weights are held wide. */
+void rh_frozen_kernels(RhOps *ops, const RhOperator *op, RhPass pass);
+double rh_frozen_wide_bytes(const RhOps *ops, const RhOperator *op);
 /* Of a linear layer that reads what the block's norm makes: bytes kept of it for its own gradient; 0
  * where the norm runs again. */
 double rh_ops_normed_input_bytes(const RhOps *ops);

@@ -140,8 +140,8 @@ static void gather_share(RhStageProgramWriter *w, int cls, double params, int32_
  * the gathers of several layers ahead are that many times the classes back. */
 static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
-    const RhParamCounts *weights = &rh_stage_program_layer(w->stage_program, item)->weights;
+    const RhStageLayer *layer = rh_stage_program_layer(w->stage_program, item);
+    const RhParamCounts *params = &layer->params, *weights = &layer->weights;
     int32_t ahead = w->stage_program->model_cost->c->stack->prefetch_layers,
             classes = classes_gathered(w, slot->pass);
     bool first = slot->pass == RH_SLOT_FORWARD && slot->first && w->stage_program->layout->outer;
@@ -151,8 +151,9 @@ static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_
             if (first)
                 gather_share(w, cls, params->of[cls], back);
             gather(w, gather_group(w->stage_program->layout, cls, slot->pass),
-                   rh_weight_bytes(w->stage_program->model_cost->c) * weights->of[cls], back,
-                   ahead + 1);
+                   rh_layer_gather_bytes(w->stage_program->model_cost->c, params->of[cls],
+                                         weights->of[cls], layer->layer >= 0),
+                   back, ahead + 1);
             rh_stage_program_wait(w, RH_LANE_GATHER);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_layer[item] >= 0)

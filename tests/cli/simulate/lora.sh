@@ -12,6 +12,15 @@ try -s tp2,dp4 --set lora=16
 try -s tp2,dp4 --set lora.rank=some
 try -s tp2,dp4 --set lora.modules=linear_router
 try -s dp8,zero3 --set lora.rank=16
+# Frozen weights in 4 bits, on each GPU and shared out; weights without masters.
+try -s dp8 --set lora.rank=16 --set lora.base=nf4
+try -s dp8,zero3 --set lora.rank=16 --set lora.base=nf4
+try -s dp8 --set lora.base=nf4
+try -s dp8 --set lora.rank=16 --set lora.base=fp5
+try -s dp8 --set lora.rank=16 --dtype int4-weights
+try -s dp8,zero3 --set masters=none --set moments=8bit --set gradients=bf16
+try -s dp8,zero3 --set masters=bf16
+rehearse plan "${job[@]}" --set lora.rank=16 --set lora.base=nf4 --emit deepspeed 2>&1 | grep -E '^(error|note|help)'
 for model in mixtral-8x7b deepseek-v3.2; do
     echo "$ rehearse simulate -w $model ... -s ep8 --set lora.rank=16"
     rehearse simulate -w "$model" "${job[@]:2}" -s ep8 --set lora.rank=16 2>&1 |

@@ -188,7 +188,7 @@ static void casts_are_shared_out_with_weights(void)
     RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], (2 * all + 2 * LAYERS) / 8, 1e-14);
 }
 
-/* Frozen ones in one layout of fp8, in both where scales lie along both; what is outside of layers, and adapters,
+/* Frozen ones in one layout of fp8, in both where scales lie along both, in 4 bits and their scales; what is outside of layers, and adapters,
  * in 2 bytes. ZeRO-3 shares out all of it, and gathers frozen weights as trained ones: forward and backward. */
 static void frozen_weights_are_held_narrow_and_shared_out(void)
 {
@@ -198,15 +198,22 @@ static void frozen_weights_are_held_narrow_and_shared_out(void)
         const char *layout;
         double layers_bytes; /* a weight */
         int32_t shares;
-    } rows[] = {{&rh_recipe_bf16, false, "tp1,dp8,zero0", 2, 1},
-                {&rh_recipe_fp8, false, "tp1,dp8,zero1", 4, 1},
-                {&rh_recipe_fp8, true, "tp1,dp8,zero0", 1, 1},
-                {&rh_recipe_mxfp8, true, "tp1,dp8,zero1", 2 * 33.0 / 32, 1},
-                {&rh_recipe_bf16, false, "tp1,dp8,zero3", 2, 8},
-                {&rh_recipe_fp8, true, "tp1,dp8,zero3", 1, 8}};
+        const RhFrozenFormat *frozen;
+    } rows[] = {
+        {&rh_recipe_bf16, false, "tp1,dp8,zero0", 2, 1, NULL},
+        {&rh_recipe_fp8, false, "tp1,dp8,zero1", 4, 1, NULL},
+        {&rh_recipe_fp8, true, "tp1,dp8,zero0", 1, 1, NULL},
+        {&rh_recipe_mxfp8, true, "tp1,dp8,zero1", 2 * 33.0 / 32, 1, NULL},
+        {&rh_recipe_bf16, false, "tp1,dp8,zero3", 2, 8, NULL},
+        {&rh_recipe_fp8, true, "tp1,dp8,zero3", 1, 8, NULL},
+        {&rh_recipe_bf16, false, "tp1,dp8,zero0", 4.126953125 / 8, 1, &rh_frozen_format_nf4},
+        {&rh_recipe_bf16, false, "tp1,dp8,zero3", 4.126953125 / 8, 8, &rh_frozen_format_nf4},
+        {&rh_recipe_fp16, false, "tp1,dp8,zero3", 4.5 / 8, 8, &rh_frozen_format_nf4_single},
+        {&rh_recipe_bf16, false, "tp1,dp8,zero3", 4.15625 / 8, 8, &rh_frozen_format_int4}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = kit(rows[i].recipe, rows[i].narrow);
         k.c.job.lora = (RhLora){16, RH_LINEAR_QKV};
+        k.c.job.frozen = rows[i].frozen;
         RhLayout l = train_layout(&k, rows[i].layout);
         RhStageMemory m = states_of(&k.c, &l);
         double adapters = 32 * 16.0 * (4096 + 6144), weights = (double)rh_model_params(k.model);
@@ -215,7 +222,9 @@ static void frozen_weights_are_held_narrow_and_shared_out(void)
         RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], held / rows[i].shares, 1e-9);
         double times = rows[i].shares > 1 ? 2 * 32.0 / 8 /* passes, micro-batches */ : 0;
         double once = rows[i].shares > 1 || l.zero == 0 ? 0 : 2 * adapters;
-        RH_CHECK_CLOSE(gathered_bytes(&k.c, &l), times * 2 * (weights + adapters) + once, 1e-9);
+        double narrower = rows[i].frozen ? (2 - rows[i].layers_bytes) * LAYERS : 0;
+        RH_CHECK_CLOSE(gathered_bytes(&k.c, &l),
+                       times * (2 * (weights + adapters) - narrower) + once, 1e-9);
     }
 }
 
@@ -242,13 +251,23 @@ static void the_ledger_knows_all(void)
         const RhRecipe *recipe;
         bool narrow;
         int32_t rank;
-    } rows[] = {{&rh_recipe_fp32, false, 0},     {&rh_recipe_mxfp8, true, 0},
-                {&rh_recipe_fp8_block, true, 0}, {&rh_recipe_fp8, false, 0},
-                {&rh_recipe_fp8, true, 16},      {&rh_recipe_bf16, false, 16}};
+        const RhFrozenFormat *frozen;
+        bool no_masters;
+    } rows[] = {{&rh_recipe_fp32, false, 0, NULL, false},
+                {&rh_recipe_mxfp8, true, 0, NULL, false},
+                {&rh_recipe_fp8_block, true, 0, NULL, false},
+                {&rh_recipe_fp8, false, 0, NULL, false},
+                {&rh_recipe_fp8, true, 16, NULL, false},
+                {&rh_recipe_bf16, false, 16, NULL, false},
+                {&rh_recipe_bf16, false, 16, &rh_frozen_format_nf4, false},
+                {&rh_recipe_bf16, false, 0, NULL, true},
+                {&rh_recipe_fp16, false, 16, &rh_frozen_format_int4, true}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         for (size_t j = 0; j < G_N_ELEMENTS(layouts); j++) {
             g_auto(TrainKit) k = kit(rows[i].recipe, rows[i].narrow);
             k.c.job.lora = (RhLora){rows[i].rank, 0};
+            k.c.job.frozen = rows[i].frozen;
+            k.c.job.no_masters = rows[i].no_masters;
             RhLayout l = train_layout(&k, layouts[j]);
             g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
             RhTrainMemory m = rh_train_memory(&k.c, &l);
@@ -264,18 +283,32 @@ static void what_does_not_go_together_is_refused(void)
         const RhRecipe *recipe;
         bool narrow;
         const char *platform, *layout, *says; /* NULL: legal */
-    } rows[] = {{&rh_recipe_tf32, false, "dgx-h100:1", "dp8", NULL},
-                {&rh_recipe_tf32, false, "dgx-1:1", "dp8", "no units for tf32"},
-                {&rh_recipe_fp32, false, "dgx-1:1", "dp8", NULL},
-                {&rh_recipe_bf16, true, "dgx-h100:1", "dp8", "not narrow"},
-                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero1", NULL},
-                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero0", "valid zero: 1, 2"},
-                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero3", NULL}};
+        int32_t rank;
+        const RhFrozenFormat *frozen;
+    } rows[] = {
+        {&rh_recipe_bf16, false, "dgx-h100:1", "dp8", NULL, 16, &rh_frozen_format_nf4},
+        {&rh_recipe_bf16, false, "dgx-h100:1", "dp8,zero3", NULL, 16, &rh_frozen_format_nf4},
+        {&rh_recipe_bf16, false, "dgx-h100:1", "dp8", "without adapters", 0, &rh_frozen_format_nf4},
+        {&rh_recipe_fp8, false, "dgx-h100:1", "dp8", "multiplied in 16", 16, &rh_frozen_format_nf4},
+        {&rh_recipe_fp32, false, "dgx-h100:1", "dp8", "multiplied in 16", 16,
+         &rh_frozen_format_nf4},
+        {&rh_recipe_bf16, false, "dgx-h100:1", "dp8,zero3,hpz2", "leave hpz out", 16,
+         &rh_frozen_format_nf4},
+        {&rh_recipe_int4_weights, false, "dgx-h100:1", "dp8", "lora.base=nf4", 16, NULL},
+        {&rh_recipe_tf32, false, "dgx-h100:1", "dp8", NULL, 0, NULL},
+        {&rh_recipe_tf32, false, "dgx-1:1", "dp8", "no units for tf32", 0, NULL},
+        {&rh_recipe_fp32, false, "dgx-1:1", "dp8", NULL, 0, NULL},
+        {&rh_recipe_bf16, true, "dgx-h100:1", "dp8", "not narrow", 0, NULL},
+        {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero1", NULL, 0, NULL},
+        {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero0", "valid zero: 1, 2", 0, NULL},
+        {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero3", NULL, 0, NULL}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("llama-3.1-8b", rows[i].platform, "bare", 16, 4096);
         RhLayout l = rh_train_default(&k.c);
         k.c.job.recipe = rows[i].recipe;
         k.c.job.narrow_weights = rows[i].narrow;
+        k.c.job.lora = (RhLora){rows[i].rank, 0};
+        k.c.job.frozen = rows[i].frozen;
         g_autoptr(GError) error = NULL;
         CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
         l = rh_train_canonical(&k.c, &l);

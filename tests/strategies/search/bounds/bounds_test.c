@@ -135,6 +135,23 @@ static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
     bounds_check_some(rehearsed);
 }
 
+/* Frozen weights of 4 bits are gathered as they are held, for forward and for backward, and made
+ * wide before each product. */
+static void frozen_weights_of_few_bits_are_gathered(void)
+{
+    int32_t rehearsed = 0;
+    static const char *const layouts[] = {"dp16,mb1,zero3,recompute=full", "dp16,mb2,zero3",
+                                          "tp2,dp8,mb1,zero3,shard4,sp=on", "tp2,dp8,mb1,zero2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 64, 2048);
+        k.c.job.lora = (RhLora){16, RH_LINEAR_ALL};
+        k.c.job.frozen = &rh_frozen_format_nf4;
+        RhLayout l = train_layout(&k, layouts[i]);
+        rehearsed += bounds_rehearsed(bounds_check(&k.c, "frozen in 4 bits", &l));
+    }
+    bounds_check_some(rehearsed);
+}
+
 /* Ranks on a mesh of eight V100s, where some pairs of GPUs four apart have two links, others one.
  * Ranks that gather their second shares over two are earlier with the gathers behind, which the
  * graph, at 1.03, had all ranks begin at one time. */
@@ -423,6 +440,7 @@ int main(void)
              trees_of_groups_that_lie_otherwise_are_not_in_step},
             {"an_exchange_at_the_turn_keeps_no_pair_back",
              an_exchange_at_the_turn_keeps_no_pair_back},
+            {"frozen_weights_of_few_bits_are_gathered", frozen_weights_of_few_bits_are_gathered},
             {"second_shares_on_a_mesh_are_not_in_step", second_shares_on_a_mesh_are_not_in_step},
             {"groups_on_a_mesh_may_be_ahead_in_a_round", groups_on_a_mesh_may_be_ahead_in_a_round},
             {"groups_on_a_mesh_may_begin_apart", groups_on_a_mesh_may_begin_apart},
