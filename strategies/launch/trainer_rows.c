@@ -12,6 +12,7 @@ enum {
     WORK_HALF,               /* 1: bf16, 2: fp16, 0: neither */
     WORK_ADAPTER,            /* 1: adapters, 2: beside weights of 4 bits, 0: none */
     WORK_FULL,               /* layers are recomputed */
+    WORK_FOUR,               /* frozen weights of 4 bits */
     WORK_EIGHT,              /* moments of 8 bits */
     WORK_TENSOR,
 };
@@ -106,9 +107,7 @@ static void read_adapter(RhLaunchReading *r, const char *text)
 
 static void read_four_bits(RhLaunchReading *r, const char *text)
 {
-    if (rh_launch_read_switch(text))
-        rh_launch_tell(r, "weights of 4 bits beside adapters are simulated in 16 bits: memory is "
-                          "too large");
+    r->work[WORK_FOUR] = rh_launch_read_switch(text);
 }
 
 static void read_bits(RhLaunchReading *r, const char *text)
@@ -174,8 +173,13 @@ static void finish_adapters(RhLaunchReading *r)
 {
     int64_t rank = r->work[RH_WORK_LORA_RANK];
     bool asked = r->work[WORK_ADAPTER] > 0 || (r->work[WORK_ADAPTER] < 0 && rank > 0);
+    bool four = r->work[WORK_ADAPTER] == 2 || r->work[WORK_FOUR] == 1;
+    if (!asked && four)
+        rh_launch_tell(r, "weights of 4 bits without adapters are simulated in 16 bits");
     if (!asked)
         return;
+    if (four) /* as both trainers quantize where nothing else is said */
+        g_ptr_array_add(r->sets, g_strdup("lora.base=nf4"));
     g_ptr_array_add(r->sets, g_strdup_printf("lora.rank=%" G_GINT64_FORMAT, rank > 0 ? rank : 8));
     if (r->texts[0])
         g_ptr_array_add(r->sets, g_strdup_printf("lora.modules=%s", r->texts[0]));

@@ -10,6 +10,8 @@ from axolotl.yml
 from llamafactory.yaml
 from maxtext.sh
 from nemo.yaml
+# Adapters beside frozen weights of 4 bits.
+rehearse simulate --from qlora.yml -p dgx-h100:2 -v 2>&1 | grep lora
 # Options go before the file, knob by knob; -v tells what was read.
 from nemo.yaml -s tp2,recompute=full --seq 4096 -v | grep -E '^note|^tp'
 # What it stands for is recorded, so that a result can be asked again.
