@@ -7,7 +7,8 @@
 #include "platforms/facts.h"
 #include "report/format.h"
 
-#define COLUMNS 79
+#define COLUMNS    79
+#define NAME_SHORT 26 /* characters of a name, of which two fit into a line with their values */
 
 static const RhFact *fact_at(const RhDevice *d, const RhFactRow *row)
 {
@@ -63,24 +64,29 @@ char *rh_devices_text(const GPtrArray *devices)
     return g_string_free(out, FALSE);
 }
 
-/* Appends facts by their keys in a file, two per line. */
+/* Appends facts by their keys in a file, two per line where their names are short. */
 static void append_rows(const RhDevice *d, GString *out, bool constants)
 {
-    g_autoptr(RhTable) table = rh_table_new("<><>");
+    bool short_names = true;
     g_autoptr(GPtrArray) cells = g_ptr_array_new_with_free_func(g_free);
     size_t count = 0;
     const RhFactRow *rows = rh_facts(&count);
     for (size_t i = 0; i < count; i++)
         if (rows[i].device && rh_facts_of_generation(&rows[i]) == constants &&
             is_said(fact_at(d, &rows[i]))) {
+            short_names &= strlen(rows[i].place) <= NAME_SHORT;
             g_ptr_array_add(cells, g_strdup(rows[i].place));
             g_ptr_array_add(cells, rh_text_fact(fact_at(d, &rows[i]), rows[i].kind));
         }
     while (cells->len % 4 != 0)
         g_ptr_array_add(cells, g_strdup(""));
+    g_autoptr(RhTable) table = rh_table_new(short_names ? "<><>" : "<>");
     char **c = (char **)cells->pdata;
-    for (guint i = 0; i < cells->len; i += 4)
-        rh_table_rowf(table, "%s|%s|%s|%s", c[i], c[i + 1], c[i + 2], c[i + 3]);
+    for (guint i = 0; i < cells->len; i += short_names ? 4 : 2)
+        if (short_names)
+            rh_table_rowf(table, "%s|%s|%s|%s", c[i], c[i + 1], c[i + 2], c[i + 3]);
+        else if (*c[i])
+            rh_table_rowf(table, "%s|%s", c[i], c[i + 1]);
     rh_table_append(table, out, "");
 }
 

@@ -349,20 +349,19 @@ const RhCommand rh_command_calibrate = {
              "tables of their times as `validate --cases` reads them, including those of\n"
              "aiconfigurator; with the error of held-out sizes. The values belong in\n"
              "strategies/exchangers/NAME.json.\n",
-    .examples =
-        "rehearse calibrate --run -o gpu.json\n"
-        "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
-        "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
-        "rehearse calibrate -d h200-sxm --tables gemm_perf.csv.gz -o serving.json\n"
-        "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
-        "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
-        "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"
-        "rehearse calibrate --run-was 73s plan.json#1 -o mine.json\n"
-        "rehearse calibrate --from slurm-1.out -w llama-3.1-8b -p dgx-h100:2 --seq 8192 \\\n"
-        "    -s tp2,mb1 -o mine.json\n"
-        "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json\n"
-        "rehearse calibrate --from wideep_deepep_ll_perf.csv -o exchanges.json\n"
-        "rehearse calibrate --server vllm-0.12 --from runs.csv --holdout 50%",
+    .examples = "rehearse calibrate --run -o gpu.json\n"
+                "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
+                "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
+                "rehearse calibrate -d h200-sxm --tables gemm_perf.csv.gz -o serving.json\n"
+                "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
+                "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
+                "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"
+                "rehearse calibrate --run-was 73s plan.json#1 -o mine.json\n"
+                "rehearse calibrate --from slurm.out -w llama-3.1-8b -p dgx-h100:2 --seq 8192 \\\n"
+                "    -s tp2,mb1 -o mine.json\n"
+                "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json\n"
+                "rehearse calibrate --from wideep_deepep_ll_perf.csv -o exchanges.json\n"
+                "rehearse calibrate --server vllm-0.12 --from runs.csv --holdout 50%",
     .tables = tables,
     .run = run,
 };

@@ -164,13 +164,17 @@ static gint more_first(gconstpointer a, gconstpointer b)
 static void count_reason(GArray *reasons, const char *why)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    for (const char *at = why; *at && !g_str_has_prefix(at, " (") && text->len < REASON_MOST; at++)
+    const char *at = why;
+    for (; *at && !g_str_has_prefix(at, " (") && text->len < REASON_MOST; at++)
         if (!g_ascii_isdigit(*at))
             g_string_append_c(text, *at);
         else if (text->len == 0 || text->str[text->len - 1] != '#')
             g_string_append_c(text, '#');
-    while (text->len > 0 && (text->str[text->len - 1] & 0x80)) /* no part of a letter */
-        g_string_truncate(text, text->len - 1);
+    if (text->len >= REASON_MOST) { /* whole words */
+        const char *last = strrchr(text->str, ' ');
+        g_string_truncate(text, last ? (gsize)(last - text->str) : 0);
+        g_string_append(text, " ...");
+    }
     const char *plain = rh_intern(text->str);
     for (guint i = 0; i < reasons->len; i++)
         if (g_array_index(reasons, Reason, i).why == plain) {
