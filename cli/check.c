@@ -15,6 +15,7 @@
 #include "cli/serve/launched_service.h"
 #include "platforms/profile.h"
 #include "report/format.h"
+#include "sim/import/imported_trace.h"
 #include "validate/cases/cases_table.h"
 
 /* Reads the file and appends its notes; NULL in `error` when it is fine. */
@@ -127,6 +128,33 @@ static bool check_program(const char *path, GString *notes, GError **error)
         return false;
     g_string_append_printf(notes, "program of %d ranks in %u roles, %u tasks\n", p->ranks_count,
                            p->roles->len, p->tasks->len);
+    return true;
+}
+
+/* Is it a rank's Chakra trace in JSON: an array of objects whose types end in "_NODE"? */
+static bool is_chakra(RhJson *doc)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    const RhJsonNode *first = rh_json_kind(root) == RH_JSON_ARRAY ? rh_json_first(root) : NULL;
+    return first && rh_json_kind(first) == RH_JSON_OBJECT &&
+           g_str_has_suffix(rh_json_string_or(doc, first, "type", ""), "_NODE");
+}
+
+/* A trace that another program made: GOAL, Chakra. */
+static bool check_trace(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhImportedTrace) trace = rh_imported_trace_load(path, 1, error);
+    if (!trace)
+        return false;
+    g_string_append_printf(notes, "trace of %s: %d rank%s, %u operation%s\n", trace->format,
+                           trace->ranks_count, trace->ranks_count == 1 ? "" : "s", trace->ops->len,
+                           trace->ops->len == 1 ? "" : "s");
+    if (trace->untimed > 0)
+        g_string_append_printf(notes,
+                               "note: %" G_GINT64_FORMAT " of them compute without a duration\n",
+                               trace->untimed);
+    g_string_append_printf(notes, "note: rehearse simulate --program %s -p PLATFORM performs it\n",
+                           path);
     return true;
 }
 
@@ -249,11 +277,28 @@ static CheckFunc kind_of(RhJson *doc)
     return NULL;
 }
 
-/* Text without braces that is no .json is a strategy. */
+/* Text without braces that is no .json, and begins with a word that may be a key, is a layout. */
 static bool looks_like_layout(const char *path)
 {
     g_autofree char *text = g_str_has_suffix(path, ".json") ? NULL : rh_text_load(path, NULL);
-    return text && !strchr(text, '{');
+    if (!text || strchr(text, '{'))
+        return false;
+    const char *first = text;
+    while (*first == '#' || g_ascii_isspace(*first)) /* comments, and empty lines */
+        first += *first == '#' ? strcspn(first, "\n") : 1;
+    size_t length = strcspn(first, ",=\n ");
+    return length > 0 && strspn(first, "abcdefghijklmnopqrstuvwxyz0123456789") == length &&
+           first[length] != ' ';
+}
+
+static bool fail_unknown(const char *path, GError **error)
+{
+    return rh_fail(
+        error, RH_ERROR_INPUT,
+        "%s: not a kind of file that rehearse knows\nnote: a workload has \"model_type\", a "
+        "platform \"gpus_per_node\" or \"derives\", a device \"sms\"; an answer, a program or a "
+        "profile one of our own as \"schema\"; a layout begins with a key, as tp8,pp2",
+        path);
 }
 
 /* Tells of a table of measured runs; false: the file is none. */
@@ -306,21 +351,31 @@ static bool check_file(const char *path, GString *notes, GError **error)
         return rh_launched_service_check(path, notes, error);
     if (looks_like_layout(path))
         return check_layout(path, notes, error);
+    if (g_str_has_suffix(path, ".et") || g_str_has_suffix(path, ".et.gz") ||
+        g_str_has_suffix(path, ".goal") || g_str_has_suffix(path, ".goal.gz"))
+        return check_trace(path, notes, error);
+    g_autofree char *text = g_str_has_suffix(path, ".json") ? NULL : rh_text_load(path, NULL);
+    if (text && !strchr(text, '{'))
+        return fail_unknown(path, error);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     if (!doc)
         return false;
+    if (is_chakra(doc))
+        return check_trace(path, notes, error);
     CheckFunc check = kind_of(doc);
     if (check)
         return check(path, notes, error);
     RhHubFileFunc published = rh_hub_file_kind(rh_json_root(doc));
     if (published)
         return published(doc, notes, error);
-    return rh_fail(
-        error, RH_ERROR_INPUT,
-        "%s: not a kind of file that rehearse knows\nnote: a workload has \"model_type\", a platform "
-        "\"gpus_per_node\" or \"derives\", a device \"sms\"; an answer, a program or a profile "
-        "one of our own as \"schema\"",
-        path);
+    if (rh_json_has(rh_json_root(doc), "traceEvents"))
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s: a trace of a profiler (Kineto, Chrome), which is not read\nhelp: "
+                       "`rehearse simulate --program` takes Chakra traces; MLCommons' "
+                       "chakra_trace_link and chakra_converter make one of it and of PyTorch's "
+                       "execution trace",
+                       path);
+    return fail_unknown(path, error);
 }
 
 /* The first line says what it is, the others begin with "note: ". */

@@ -168,6 +168,7 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
                              .sets = in->question.sets,
                              .seed = a->seed,
                              .left_out = l->trace ? l->trace->left_out : 0,
+                             .untimed = l->trace ? l->trace->untimed : 0,
                              .queued = l->trace ? l->trace->queued : 0};
     if (!l->program || !check_places(l->program, in->platform, error) ||
         !rh_critical_path_s(l->program, in->platform, &found.path_s, error))

@@ -52,6 +52,13 @@ static void append_notes(GString *out, const RhProgramAnswer *a)
             a->left_out);
         rh_text_wrap(out, line, 6, 79);
     }
+    if (a->untimed > 0) {
+        g_autofree char *line = g_strdup_printf(
+            "note: %" G_GINT64_FORMAT " computation%s no duration and take%s no "
+            "time: a trace of a device's own times has duration_micros",
+            a->untimed, a->untimed == 1 ? " has" : "s have", a->untimed == 1 ? "s" : "");
+        rh_text_wrap(out, line, 6, 79);
+    }
     if (a->queued > 0) {
         g_autofree char *line = g_strdup_printf(
             "approximate: %" G_GINT64_FORMAT
@@ -127,6 +134,7 @@ char *rh_report_program_json(const RhProgramAnswer *a)
     rh_json_put_number(w, "communication_flows_bytes", run->bytes_as_flows);
     rh_json_put_string(w, "approximate", run->approximate ? run->approximate_why : NULL);
     rh_json_put_int(w, "left_out_count", a->left_out);
+    rh_json_put_int(w, "untimed_count", a->untimed);
     rh_json_put_int(w, "queued_count", a->queued);
     rh_put_cost(w, "costs", costs);
     rh_put_links(w, run->links);

@@ -13,8 +13,8 @@ typedef struct {
     const char *const *sets; /* NULL-ended */
     int64_t seed;
     const RhRun *run;
-    double path_s;            /* rh_critical_path_s */
-    int64_t left_out, queued; /* as in RhImportedTrace; 0 for the project's own format */
+    double path_s;                     /* rh_critical_path_s */
+    int64_t left_out, untimed, queued; /* as in RhImportedTrace; 0 for the project's own format */
 } RhProgramAnswer;
 
 char *rh_report_program_text(const RhProgramAnswer *a, const RhReportStyle *style);

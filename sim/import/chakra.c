@@ -195,6 +195,7 @@ bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *n, GError **error)
         return true;
     case COMP:
         as_timed(n, o);
+        r->f->untimed += o->kind == RH_IMPORTED_NOTHING && !n->host;
         return true;
     case SEND:
     case RECV:

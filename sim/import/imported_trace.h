@@ -67,6 +67,7 @@ typedef struct {
     GPtrArray *files;    /* owned names: one for all ranks, or one each */
     GPtrArray *docs;     /* RhJson, kept for their places; as files, or empty */
     int64_t left_out;    /* control dependencies ignored by chakra.c */
+    int64_t untimed;     /* computations of a GPU without a duration: they take no time */
     int64_t queued; /* operations that also wait for a lane, for lack of streams (RH_STREAMS_MAX) */
     char *hash;     /* SHA-256 of the files, hex */
 } RhImportedTrace;
