@@ -75,6 +75,10 @@ typedef struct {
 extern const RhMachineReader rh_machine_topology, rh_machine_query, rh_machine_csv,
     rh_machine_hwloc, rh_machine_nccl, rh_machine_rocm, rh_machine_slurm, rh_machine_slurm_yaml,
     rh_machine_infiniband, rh_machine_nodes;
+/* Returns the words of a line, between spaces and tabs. Caller frees. */
+char **rh_machine_words(const char *line);
+/* Returns the value of an element's attribute in a GMarkup handler; "" without it. */
+const char *rh_machine_attribute(const char **names, const char **values, const char *name);
 /* Adds the names of a list as Slurm writes it, "gpu[01-16],login1", which ends at white space.
  * `start`: of the line, for positions. */
 bool rh_machine_names(const char *file, int32_t line, const char *start, const char *list,

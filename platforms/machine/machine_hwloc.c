@@ -11,14 +11,6 @@ typedef struct {
     double slowest_bytes_per_s; /* the slowest of the GPUs' links */
 } Tree;
 
-static const char *attribute(const char **names, const char **values, const char *name)
-{
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], name) == 0)
-            return values[i];
-    return "";
-}
-
 /* Is it a GPU: PCI class 0300 or 0302, display or 3D controller, of NVIDIA (10de) or AMD (1002)? */
 static bool is_gpu(const char *pci_type)
 {
@@ -33,18 +25,20 @@ static void start(GMarkupParseContext *context, const char *element, const char 
     Tree *t = user;
     if (strcmp(element, "object") != 0)
         return;
-    const char *type = attribute(names, values, "type");
+    const char *type = rh_machine_attribute(names, values, "type");
     if (strcmp(type, "NUMANode") == 0) {
-        double bytes = g_ascii_strtod(attribute(names, values, "local_memory"), NULL);
+        double bytes = g_ascii_strtod(rh_machine_attribute(names, values, "local_memory"), NULL);
         t->m->host_bytes += bytes > 0 && bytes < 1e18 ? bytes : 0;
-    } else if (strcmp(type, "PCIDev") == 0 && is_gpu(attribute(names, values, "pci_type"))) {
-        double gb_per_s = g_ascii_strtod(attribute(names, values, "pci_link_speed"), NULL);
+    } else if (strcmp(type, "PCIDev") == 0 &&
+               is_gpu(rh_machine_attribute(names, values, "pci_type"))) {
+        double gb_per_s =
+            g_ascii_strtod(rh_machine_attribute(names, values, "pci_link_speed"), NULL);
         t->gpus++;
         if (gb_per_s > 0 && gb_per_s < 1e4 &&
             (t->slowest_bytes_per_s == 0 || gb_per_s * 1e9 < t->slowest_bytes_per_s))
             t->slowest_bytes_per_s = gb_per_s * 1e9;
     } else if (strcmp(type, "OSDev") == 0 &&
-               strcmp(attribute(names, values, "osdev_type"), "3") == 0) {
+               strcmp(rh_machine_attribute(names, values, "osdev_type"), "3") == 0) {
         t->openfabrics++; /* HWLOC_OBJ_OSDEV_OPENFABRICS */
     }
 }

@@ -42,14 +42,6 @@ typedef struct {
     double link_bytes_per_s;
 } Tree;
 
-static const char *attribute(const char **names, const char **values, const char *name)
-{
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], name) == 0)
-            return values[i];
-    return "";
-}
-
 /* Bytes/s of "32.0 GT/s PCIe" on so many lanes, one way, less the code of the line. */
 static double pcie_rate(const char *speed, const char *width)
 {
@@ -64,13 +56,13 @@ static void begin_pci(Tree *t, const char **names, const char **values)
 {
     g_free(t->bus);
     g_free(t->id);
-    t->bus = g_strdup(attribute(names, values, "busid"));
-    const char *vendor = attribute(names, values, "vendor"),
-               *device = attribute(names, values, "device");
+    t->bus = g_strdup(rh_machine_attribute(names, values, "busid"));
+    const char *vendor = rh_machine_attribute(names, values, "vendor"),
+               *device = rh_machine_attribute(names, values, "device");
     t->id = g_strdup_printf("%.4s:%.4s", g_str_has_prefix(vendor, "0x") ? vendor + 2 : vendor,
                             g_str_has_prefix(device, "0x") ? device + 2 : device);
-    t->link_bytes_per_s =
-        pcie_rate(attribute(names, values, "link_speed"), attribute(names, values, "link_width"));
+    t->link_bytes_per_s = pcie_rate(rh_machine_attribute(names, values, "link_speed"),
+                                    rh_machine_attribute(names, values, "link_width"));
     if (t->depth < DEPTH_MOST)
         t->chain[t->depth] = ++t->devices;
     t->depth++;
@@ -100,23 +92,24 @@ static void begin_nvlink(Tree *t, const char **names, const char **values)
     if (t->gpus->len == 0)
         return;
     Gpu *gpu = &g_array_index(t->gpus, Gpu, t->gpus->len - 1);
-    int32_t count =
-        (int32_t)CLAMP(g_ascii_strtoll(attribute(names, values, "count"), NULL, 10), 0, 255);
-    bool is_switch = g_str_has_prefix(attribute(names, values, "tclass"), "0x0680");
+    int32_t count = (int32_t)CLAMP(
+        g_ascii_strtoll(rh_machine_attribute(names, values, "count"), NULL, 10), 0, 255);
+    bool is_switch = g_str_has_prefix(rh_machine_attribute(names, values, "tclass"), "0x0680");
     gpu->links += count;
     gpu->switched += is_switch ? count : 0;
     if (is_switch)
         return;
-    Link link = {g_strdup(gpu->bus), g_strdup(attribute(names, values, "target")), count};
+    Link link = {g_strdup(gpu->bus), g_strdup(rh_machine_attribute(names, values, "target")),
+                 count};
     g_array_append_val(t->links, link);
 }
 
 /* Adds a NIC of 10 Gb/s and more, each port once. */
 static void begin_net(Tree *t, const char **names, const char **values)
 {
-    double mbit = g_ascii_strtod(attribute(names, values, "speed"), NULL);
-    char *key =
-        g_strdup_printf("%s %s", attribute(names, values, "dev"), attribute(names, values, "guid"));
+    double mbit = g_ascii_strtod(rh_machine_attribute(names, values, "speed"), NULL);
+    char *key = g_strdup_printf("%s %s", rh_machine_attribute(names, values, "dev"),
+                                rh_machine_attribute(names, values, "guid"));
     if (!(mbit >= 10e3 && mbit < 1e8) || !g_hash_table_add(t->seen, key))
         return;
     Net net = {.depth = MIN(t->depth, DEPTH_MOST), .bytes_per_s = mbit * 1e6 / 8};
@@ -130,7 +123,7 @@ static void start(GMarkupParseContext *context, const char *element, const char 
     (void)context;
     Tree *t = user;
     if (strcmp(element, "cpu") == 0)
-        g_hash_table_add(t->hosts, g_strdup(attribute(names, values, "host_hash")));
+        g_hash_table_add(t->hosts, g_strdup(rh_machine_attribute(names, values, "host_hash")));
     else if (strcmp(element, "pci") == 0)
         begin_pci(t, names, values);
     else if (strcmp(element, "gpu") == 0)

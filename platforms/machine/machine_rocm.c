@@ -26,18 +26,6 @@ static bool is_gpu(const char *word)
     return g_str_has_prefix(word, "GPU") && g_ascii_isdigit(word[3]);
 }
 
-static char **words_of(const char *line)
-{
-    g_autofree char *tidy = g_strdup(line);
-    g_strdelimit(tidy, "\t\r", ' ');
-    g_auto(GStrv) all = g_strsplit(tidy, " ", -1);
-    g_autoptr(GStrvBuilder) some = g_strv_builder_new();
-    for (char **word = all; *word; word++)
-        if (**word)
-            g_strv_builder_add(some, *word);
-    return g_strv_builder_end(some);
-}
-
 static bool read_row(Matrix *t, char **words, int32_t line, GError **error)
 {
     guint count = g_strv_length(words);
@@ -122,7 +110,7 @@ static bool read(RhMachine *m, const char *name, const char *text, GError **erro
     for (int32_t i = 0; lines[i]; i++) {
         if (strstr(lines[i], "==="))
             t->inside = strstr(lines[i], "Link Type") != NULL;
-        g_auto(GStrv) words = words_of(lines[i]);
+        g_auto(GStrv) words = rh_machine_words(lines[i]);
         if (!words[0])
             continue;
         if (!read_series(t, m, lines[i], i + 1, error) ||

@@ -41,25 +41,12 @@ static bool fail(const Matrix *t, int32_t line, const char *what, const char *wo
     return rh_fail(error, RH_ERROR_INPUT, "%s:%d:1: %s, \"%s\" given", t->name, line, what, word);
 }
 
-/* Words of a line; caller frees. */
-static char **words_of(const char *line)
-{
-    g_autofree char *tidy = g_strdup(line);
-    g_strdelimit(tidy, "\t\r", ' ');
-    g_auto(GStrv) all = g_strsplit(tidy, " ", -1);
-    g_autoptr(GStrvBuilder) some = g_strv_builder_new();
-    for (char **word = all; *word; word++)
-        if (**word)
-            g_strv_builder_add(some, *word);
-    return g_strv_builder_end(some);
-}
-
 /* Does the text have a line of a GPU with its links? */
 static bool owns(const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (char **line = lines; *line; line++) {
-        g_auto(GStrv) words = words_of(*line);
+        g_auto(GStrv) words = rh_machine_words(*line);
         if (words[0] && words[1] && is_gpu(words[0]) && is_kind(words[1]))
             return true;
     }
@@ -168,7 +155,7 @@ static bool read_topology(RhMachine *m, const char *name, const char *text, GErr
     t->name = name;
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (int32_t i = 0; lines[i]; i++) {
-        g_auto(GStrv) words = words_of(lines[i]);
+        g_auto(GStrv) words = rh_machine_words(lines[i]);
         if (!words[0] || !is_gpu(words[0]))
             continue;
         bool header = t->columns == 0 && !(words[1] && is_kind(words[1]));
