@@ -54,8 +54,10 @@ static bool note_run(const char *path, const char *text, GString *notes, GError 
     if (log->global_batch > 0)
         g_string_append_printf(notes, "note: global batch %" G_GINT64_FORMAT "\n",
                                log->global_batch);
-    g_string_append(notes, "note: `rehearse validate --cases FILE -w MODEL -p PLATFORM -s LAYOUT` "
-                           "sets it beside its prediction\n");
+    g_string_append(notes,
+                    "note: `rehearse validate --cases FILE --from LAUNCH -p PLATFORM`, or with -w "
+                    "MODEL -s LAYOUT in place of --from, sets it beside its prediction; "
+                    "`rehearse calibrate` with the same learns from it\n");
     return true;
 }
 

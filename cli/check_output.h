@@ -6,4 +6,5 @@
 
 /* Tells what a file is and which command takes it. *known: it is of such a program; else nothing
  * is said. The errors of its reader. */
-bool rh_check_output(const char *path, GString *notes, bool *known, GError **error);
+bool rh_check_output(const char *path, GString *notes, bool *known,
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -79,6 +79,8 @@ static bool parse_size(const char *text, double *bytes, GError **error)
 /* Adds the ends of "1M..8G" and the powers of two times the first between them. */
 static bool add_range(GArray *sizes, const char *text, GError **error)
 {
+    if (!*text)
+        return rh_fail(error, RH_ERROR_USAGE, "--size: a size is missing beside a comma");
     g_auto(GStrv) ends = g_strsplit(text, "..", 2);
     double low = 0, high = 0;
     if (!parse_size(ends[0], &low, error) || !parse_size(ends[ends[1] ? 1 : 0], &high, error))
@@ -280,6 +282,7 @@ static int run(const RhArguments *a, GError **error)
         .operation = name_of(found.setup.op),
         .setup = &found.setup,
         .platform = found.platform,
+        .given = a->profile != NULL,
         .profile = found.profile,
         .points = found.points,
         .measured_s = found.measured ? (const double *)(void *)found.measured->data : NULL,

@@ -3,4 +3,4 @@
 #include <glib.h>
 
 /* `words` are those after --version. Returns the exit status; an option other than these two is RH_ERROR_USAGE. */
-int rh_version_run(int count, char **words, GError **error);
+int rh_version_run(int count, char **words, GError **error) G_GNUC_WARN_UNUSED_RESULT;

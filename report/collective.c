@@ -63,27 +63,32 @@ static void append_reasons(GString *out, const RhCollectiveAnswer *a)
         if (i + 1 < a->points->len && point_of(a, i + 1)->algo == p->algo)
             continue;
         g_autofree char *size = size_text(p->bytes);
-        g_autofree char *line = g_strdup_printf("at %s %s", size, p->why ? p->why : "");
+        g_autofree char *line =
+            g_strdup_printf("at %s %s (closed forms)", size, p->why ? p->why : "");
         rh_text_wrap(out, line, 2, 79);
     }
 }
 
 static void append_constants(GString *out, const RhCollectiveAnswer *a)
 {
-    g_autofree char *bound = rh_collective_bound_text(a->setup, a->platform);
+    g_autofree char *what = rh_collective_bound_text(a->setup, a->platform);
+    g_autofree char *most = rh_text_number(bus_gb_per_s(a, 0, point_of(a, 0)->bound_s), 3);
     g_autofree char *between =
         a->setup->nodes > 1 ? g_strdup_printf(" (between nodes: those of %s)", a->platform->name)
                             : g_strdup("");
-    g_autofree char *limit = g_strdup_printf("bound: %s (data sheet), without latency", bound);
+    g_autofree char *limit = g_strdup_printf(
+        "bound: %s GB/s of bus bandwidth, by %s (data sheet), without latency", most, what);
     g_autofree char *line =
-        a->profile ? g_strdup_printf("constants: profile %s%s, fitted to measured collectives of "
-                                     "the library as it comes; `plan` and `simulate` take it with "
-                                     "--profile alone, since training recipes often switch "
-                                     "in-switch sums off (NCCL_NVLS_ENABLE=0)",
-                                     a->profile, between)
-                   : g_strdup_printf("constants: those of %s, as `plan` and `simulate` take them; "
-                                     "no profile of such links is in the catalogue",
-                                     a->platform->name);
+        a->given ? g_strdup_printf("constants: profile %s%s", a->profile, between)
+        : a->profile
+            ? g_strdup_printf("constants: profile %s%s, fitted to measured collectives of "
+                              "the library as it comes; `plan` and `simulate` take it with "
+                              "--profile alone, since training recipes often switch "
+                              "in-switch sums off (NCCL_NVLS_ENABLE=0)",
+                              a->profile, between)
+            : g_strdup_printf("constants: those of %s, as `plan` and `simulate` take them; "
+                              "no profile of such links is in the catalogue",
+                              a->platform->name);
     if (point_of(a, 0)->bound_s > 0)
         rh_text_wrap(out, limit, 2, 79);
     rh_text_wrap(out, line, 2, 79);
@@ -101,19 +106,21 @@ static void append_error(GString *out, const RhCollectiveAnswer *a)
     }
     gsl_sort((double *)errors->data, 1, errors->len);
     double median = gsl_stats_median_from_sorted_data((double *)errors->data, 1, errors->len);
-    g_autofree char *line = g_strdup_printf("beside %s: median error %.1f %%, worst %+.0f %%",
-                                            a->log, 100 * median, 100 * worst);
+    g_autofree char *line = g_strdup_printf(
+        "beside %s: median error %.1f %%, worst %+.0f %% (positive: predicted too slow)", a->log,
+        100 * median, 100 * worst);
     rh_text_wrap(out, line, 2, 79);
 }
 
 char *rh_report_collective_text(const RhCollectiveAnswer *a)
 {
     GString *out = g_string_new(NULL);
-    g_string_printf(out, "%s among %d GPUs of %s, on %d node%s\n\n", a->operation, a->setup->ranks,
+    g_string_printf(out, "%s%s among %d GPUs of %s, on %d node%s\n\n",
+                    a->log ? "as in the log: " : "", a->operation, a->setup->ranks,
                     a->platform->name, a->setup->nodes, a->setup->nodes > 1 ? "s" : "");
     g_autoptr(RhTable) table = rh_table_new(a->measured_s ? ">>>><>>>" : ">>>>><");
     rh_table_rowf(table, a->measured_s
-                             ? "size|time|busbw GB/s|of bound|algorithm|measured|busbw|error"
+                             ? "size|time|busbw GB/s|of bound|algorithm|measured|its busbw|error"
                              : "size|time|algbw GB/s|busbw GB/s|of bound|algorithm");
     for (guint i = 0; i < a->points->len; i++)
         append_row(table, a, i);

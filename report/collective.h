@@ -9,6 +9,7 @@ typedef struct {
     const char *operation; /* "all-reduce" */
     const RhCollectiveSetup *setup;
     const RhPlatform *platform;
+    bool given;               /* the profile was asked for, and not the catalogue's choice */
     const char *profile;      /* of links, whose constants were taken; NULL: the platform's own */
     const GArray *points;     /* RhCollectivePoint, sizes ascending */
     const double *measured_s; /* of each point, from a log; NULL: none */

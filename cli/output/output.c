@@ -124,8 +124,8 @@ static bool spares_all(const char *output, const GPtrArray *inputs, GError **err
 /* Lists of platforms part at their commas. */
 static GPtrArray *inputs_of(const RhArguments *a)
 {
-    const char *single[] = {a->workload, a->platform, a->profile,
-                            a->strategy, a->program,  a->requests};
+    const char *single[] = {a->workload, a->platform, a->profile, a->strategy,
+                            a->program,  a->requests, a->from,    a->cases};
     const GPtrArray *many[] = {a->froms, a->platforms, a->tables, a->besides, a->operands};
     GPtrArray *inputs = g_ptr_array_new_with_free_func(g_free);
     for (size_t i = 0; i < G_N_ELEMENTS(single); i++)

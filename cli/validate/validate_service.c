@@ -180,6 +180,26 @@ static int show(const RhArguments *a, const RhServiceResultFile *f, const RhInpu
     return missed->len > 0 ? 1 : 0;
 }
 
+/* Warns of a result and a launch that cannot be of one run. */
+static void warn_of_others(const RhArguments *a, const RhServiceResultFile *f,
+                           const RhLaunchedDeployment *launch)
+{
+    if (f->model && launch && launch->model && !a->workload &&
+        g_ascii_strcasecmp(f->model, launch->model) != 0) {
+        g_autofree char *line = g_strdup_printf(
+            "warning: %s is of %s, and the launch starts %s: the first is predicted (-w says which)",
+            a->cases, f->model, launch->model);
+        rh_terminal_hint(line);
+    }
+    if (f->count > 0 && f->count < f->concurrency) {
+        g_autofree char *line = g_strdup_printf(
+            "warning: %" G_GINT64_FORMAT " requests of up to %d clients: most clients had none, "
+            "so that rates do not compare",
+            (gint64)f->count, (int)f->concurrency);
+        rh_terminal_hint(line);
+    }
+}
+
 static int predict(const RhArguments *a, const RhServiceResultFile *f, RhDeployment *deployment,
                    RhLaunchedDeployment *launch, GError **error)
 {
@@ -234,6 +254,7 @@ int rh_validate_service(const RhArguments *a, GError **error)
             a->cases, f->concurrency);
         rh_terminal_hint(line);
     }
+    warn_of_others(a, f, launch);
     RhDeployment deployment = launch ? launch->deployment : rh_deployment_default();
     if (a->strategy && !rh_deployment_parse(a->strategy, &deployment, error))
         return 2;

@@ -5,4 +5,4 @@
 
 /* Is the file the result of a benchmark of a server? */
 bool rh_validate_is_service(const char *path);
-int rh_validate_service(const RhArguments *arguments, GError **error);
+int rh_validate_service(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -82,7 +82,7 @@ const char *rh_machine_attribute(const char **names, const char **values, const 
 /* Adds the names of a list as Slurm writes it, "gpu[01-16],login1", which ends at white space.
  * `start`: of the line, for positions. */
 bool rh_machine_names(const char *file, int32_t line, const char *start, const char *list,
-                      GHashTable *names, GError **error);
+                      GHashTable *names, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* A switch or a block of a scheduler's topology. */
 typedef struct {
@@ -103,4 +103,4 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhSlurmTopology, rh_slurm_topology_clear)
 RhSlurmSwitch *rh_slurm_topology_add(GPtrArray *to, const char *name);
 /* Turns the topology into the machine's nodes and tiers. `name`: of the file. */
 bool rh_slurm_topology_settle(RhSlurmTopology *topology, const char *name, RhMachine *m,
-                              GError **error);
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -294,7 +294,7 @@ static bool read_all(Fabric *f, const char *text, GError **error)
                    f->file);
 }
 
-static bool read(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_text(RhMachine *m, const char *name, const char *text, GError **error)
 {
     Fabric f = {name, g_ptr_array_new_with_free_func(switch_free),
                 g_array_new(FALSE, TRUE, sizeof(Port)),
@@ -315,5 +315,5 @@ static bool owns(const char *text)
            (strstr(text, "==>") != NULL && strstr(text, "LinkUp") != NULL);
 }
 
-const RhMachineReader rh_machine_infiniband = {"ibnetdiscover or iblinkinfo", owns, read,
+const RhMachineReader rh_machine_infiniband = {"ibnetdiscover or iblinkinfo", owns, read_text,
                                                G_STRUCT_OFFSET(RhMachine, nodes_source)};

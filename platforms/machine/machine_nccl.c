@@ -272,7 +272,7 @@ static bool parse(Tree *t, const char *name, const char *text, GError **error)
                    line, column, local->message);
 }
 
-static bool read(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_text(RhMachine *m, const char *name, const char *text, GError **error)
 {
     Tree t;
     tree_init(&t, m);
@@ -298,5 +298,5 @@ static bool owns(const char *text)
     return strstr(text, "<system version") != NULL && strstr(text, "<cpu ") != NULL;
 }
 
-const RhMachineReader rh_machine_nccl = {"NCCL's topology", owns, read,
+const RhMachineReader rh_machine_nccl = {"NCCL's topology", owns, read_text,
                                          G_STRUCT_OFFSET(RhMachine, links_source)};

@@ -102,7 +102,7 @@ static bool settle(const Matrix *t, RhMachine *m, GError **error)
     return true;
 }
 
-static bool read(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_text(RhMachine *m, const char *name, const char *text, GError **error)
 {
     g_autofree Matrix *t = g_new0(Matrix, 1);
     t->name = name;
@@ -126,5 +126,5 @@ static bool owns(const char *text)
            strstr(text, "Link Type between two GPUs") != NULL;
 }
 
-const RhMachineReader rh_machine_rocm = {"rocm-smi", owns, read,
+const RhMachineReader rh_machine_rocm = {"rocm-smi", owns, read_text,
                                          G_STRUCT_OFFSET(RhMachine, links_source)};

@@ -63,7 +63,7 @@ static bool read_line(const Reading *r, GError **error)
            (!switches || read_below(r, switches, s, error));
 }
 
-static bool read(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_text(RhMachine *m, const char *name, const char *text, GError **error)
 {
     g_auto(RhSlurmTopology) topology;
     rh_slurm_topology_init(&topology);
@@ -88,5 +88,5 @@ static bool owns(const char *text)
     return false;
 }
 
-const RhMachineReader rh_machine_slurm = {"Slurm's topology.conf", owns, read,
+const RhMachineReader rh_machine_slurm = {"Slurm's topology.conf", owns, read_text,
                                           G_STRUCT_OFFSET(RhMachine, nodes_source)};

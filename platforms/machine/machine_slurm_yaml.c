@@ -55,7 +55,7 @@ static const RhJsonNode *chosen_of(RhJson *doc, const RhJsonNode *root)
     return first;
 }
 
-static bool read(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_text(RhMachine *m, const char *name, const char *text, GError **error)
 {
     g_autoptr(RhJson) doc = rh_yaml_parse(name, text, strlen(text), error);
     if (!doc)
@@ -86,5 +86,5 @@ static bool owns(const char *text)
     return g_regex_match_simple("^- *topology:", text, G_REGEX_MULTILINE, 0);
 }
 
-const RhMachineReader rh_machine_slurm_yaml = {"Slurm's topology.yaml", owns, read,
+const RhMachineReader rh_machine_slurm_yaml = {"Slurm's topology.yaml", owns, read_text,
                                                G_STRUCT_OFFSET(RhMachine, nodes_source)};

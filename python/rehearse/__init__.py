@@ -9,6 +9,7 @@ answers are attributes; `rehearse COMMAND --help` and docs/guide/cli.md list bot
 """
 
 from .commands import (
+    calibrate,
     capacity,
     collective,
     explain,
@@ -17,6 +18,7 @@ from .commands import (
     serve_plan,
     serve_simulate,
     simulate,
+    validate,
 )
 from .errors import (
     InputError,
@@ -47,6 +49,7 @@ __all__ = [
     "Rows",
     "TimedOut",
     "UsageError",
+    "calibrate",
     "capacity",
     "collective",
     "explain",
@@ -57,4 +60,5 @@ __all__ = [
     "serve_plan",
     "serve_simulate",
     "simulate",
+    "validate",
 ]

@@ -66,6 +66,16 @@ def collective(operation: str, **options: Any) -> Result:
     return run("collective", operation, **options)
 
 
+def validate(**options: Any) -> Result:
+    """How far off are the predictions? `cases` of a log or a table are compared one by one."""
+    return run("validate", **options)
+
+
+def calibrate(*files: str, **options: Any) -> Result:
+    """What are this machine's real numbers? `output` is the profile that other commands take."""
+    return run("calibrate", *files, **options)
+
+
 def explain(answer: Union[Result, str, os.PathLike], rank: Optional[int] = None, **options: Any) -> Result:
     """Where does a number of a plan or a simulation come from, and what would change it?
 

@@ -110,7 +110,7 @@ class Record:
 
     def _headline(self) -> list[tuple[str, str]]:
         keys = [key for key in HEADLINE_KEYS if key in self._data] or list(self._data)[:6]
-        return [(key, value_text(key, self._data[key])) for key in keys]
+        return [(key, value_text(key, self._data[key], self._data)) for key in keys]
 
     def __repr__(self) -> str:
         return "\n".join(f"{key}: {text}" for key, text in self._headline() if text) or "{}"
@@ -155,7 +155,7 @@ class Rows(Sequence):
         columns = [key for key in HEADLINE_KEYS if any(row.get(key) is not None for row in shown)]
         if shown and not columns:
             columns = list(shown[0])[:6]
-        return columns, [[value_text(key, row.get(key)) for key in columns] for row in shown]
+        return columns, [[value_text(key, row.get(key), row) for key in columns] for row in shown]
 
     def _rest(self, most: int) -> str:
         return f"... {len(self) - most} more" if len(self) > most else ""

@@ -20,6 +20,10 @@ HEADLINE_KEYS = (
     "time_s",
     "algorithm",
     "bus_bytes_per_s",
+    "metric",
+    "measured",
+    "predicted",
+    "unit",
     "step_time_s",
     "error_frac",
     "mfu_frac",
@@ -59,8 +63,12 @@ def _layout_text(layout: dict[str, Any]) -> str:
     return ",".join(words) or "one GPU"
 
 
-def value_text(key: str, value: Any) -> str:
-    """The value of a key in few characters; its unit is that of the key's ending."""
+def value_text(key: str, value: Any, of: Any = ()) -> str:
+    """The value of a key in few characters; its unit is that of the key's ending.
+
+    `of` is the object that has the key: beside a measurement an error has a sign, else it is that
+    of an error bar.
+    """
     if value is None:
         return ""
     if isinstance(value, dict):
@@ -84,7 +92,7 @@ def value_text(key: str, value: Any) -> str:
     if key.endswith("_s"):
         return _scaled(value, _TIMES)
     if key == "error_frac":
-        return f"±{100 * value:.3g} %"
+        return f"{100 * value:+.3g} %" if "measured" in of else f"±{100 * value:.3g} %"
     if key.endswith("_frac"):
         return f"{100 * value:.3g} %"
     if key == "usd" or key.endswith("_usd"):

@@ -49,6 +49,26 @@ class Commands(unittest.TestCase):
             answer.save(other)
             self.assertEqual(path.read_bytes(), other.read_bytes())
 
+    def test_a_log_beside_its_prediction(self):
+        job = dict(workload="llama-3.2-1b", platform="h100-sxm:2x1,nvlink:450GB/s", seq=1024, strategy="mb4")
+        lines = [
+            f" iteration {i}/ 9 | elapsed time per iteration (ms): 500.0 | global batch size: 8 |"
+            for i in range(1, 9)
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "run.log"
+            log.write_text("\n".join(lines) + "\n")
+            answer = rehearse.validate(cases=log, **job)
+            profile = Path(folder) / "mine.json"
+            try:
+                learned = rehearse.calibrate(**{"from": log}, **job, output=profile)
+                self.assertTrue(learned.schema)
+            except rehearse.NoAnswer:
+                self.assertFalse(profile.exists())
+        case = answer.cases[0]
+        self.assertAlmostEqual(case.measured, 0.5)
+        self.assertIn(f"{100 * case.error_frac:+.3g} %", repr(answer))
+
     def test_services(self):
         one = rehearse.serve_simulate(**SERVICE, strategy="tp1", concurrency=4, count=50)
         self.assertEqual((one.schema, one.completed_count), ("rehearse.serve/1", 50))

@@ -102,19 +102,21 @@ static void append_ties(GString *out, const RhPlan *plan)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     double most = 0;
+    guint count = 0;
     for (guint i = 1; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
         if (!is_tie(plan, r))
             continue;
+        count++;
         g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
         most = MAX(most, more_frac(plan, r->step_time_s));
     }
     if (text->len > 0)
         g_string_append_printf(
             text,
-            " take at most %.1f %% longer than #1, less than the error bar (the errors of two layouts "
-            "hardly cancel)",
-            100 * most);
+            " take%s at most %.1f %% longer than #1, less than the error bar (the errors of two "
+            "layouts hardly cancel)",
+            count == 1 ? "s" : "", 100 * most);
     append_line(out, "too close to rank", text);
 }
 

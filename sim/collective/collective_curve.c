@@ -24,14 +24,17 @@ static double crossing_frac(RhOp op, int32_t ranks, int32_t parts)
                                   : rh_collective_bus_factor(op, parts);
 }
 
+static bool in_switch(const RhCollectiveSetup *setup, const RhPlatform *p)
+{
+    return setup->op == RH_OP_ALL_REDUCE && setup->ranks / setup->nodes > 2 &&
+           p->nvlink_protocols[RH_PROTOCOL_NVLS].efficiency_frac.value > 0;
+}
+
 /* Sums in the switch spare an all-reduce the way back: each rank sends its buffer, and gets the
  * sum. */
 static double inside_frac(const RhCollectiveSetup *setup, int32_t ranks, const RhPlatform *p)
 {
-    bool sums = p->nvlink_protocols[RH_PROTOCOL_NVLS].efficiency_frac.value > 0;
-    return setup->op == RH_OP_ALL_REDUCE && sums && ranks > 2
-               ? 1
-               : crossing_frac(setup->op, ranks, ranks);
+    return in_switch(setup, p) ? 1 : crossing_frac(setup->op, ranks, ranks);
 }
 
 static double inside_s(const RhCollectiveSetup *setup, double bytes, const RhPlatform *p)
@@ -65,10 +68,22 @@ char *rh_collective_bound_text(const RhCollectiveSetup *setup, const RhPlatform 
     g_autofree char *text = rh_quantity_format(rate, RH_QUANTITY_BYTES_PER_S, 3);
     return between
                ? g_strdup_printf("%d NIC%s of a node, %s together", nics, nics > 1 ? "s" : "", text)
-               : g_strdup_printf("the links of a GPU inside a node, %s each way", text);
+               : g_strdup_printf("the links of a GPU inside a node, %s each way%s", text,
+                                 in_switch(setup, p) ? ", sums in the switch" : "");
 }
 
 /* --- times --- */
+
+/* Ranks up to which every flow of a collective is looked at; with more its closed form is taken,
+ * as an all-to-all among 8,192 took 16 s. */
+#define RANKS_WALKED 2048
+
+static double estimate_s(RhOp op, RhAlgo algo, int32_t ranks, const int32_t *node_of, double bytes,
+                         const RhPlatform *platform)
+{
+    return rh_collective_launch_s(op, algo, ranks, node_of, platform) +
+           rh_collective_estimate_s(op, algo, ranks, node_of, bytes, platform);
+}
 
 RhCollectivePoint rh_collective_point(const RhCollectiveSetup *setup, double bytes,
                                       const RhPlatform *platform)
@@ -84,7 +99,9 @@ RhCollectivePoint rh_collective_point(const RhCollectiveSetup *setup, double byt
     point.algo =
         rh_collective_choose(setup->op, setup->ranks, node_of, bytes, platform, &point.why);
     point.seconds =
-        rh_collective_alone_s(setup->op, point.algo, setup->ranks, gpus, bytes, platform);
+        setup->ranks > RANKS_WALKED
+            ? estimate_s(setup->op, point.algo, setup->ranks, node_of, bytes, platform)
+            : rh_collective_alone_s(setup->op, point.algo, setup->ranks, gpus, bytes, platform);
     point.bound_s = fmax(inside_s(setup, bytes, platform), between_s(setup, bytes, platform));
     return point;
 }

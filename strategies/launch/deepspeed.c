@@ -318,6 +318,10 @@ static bool write_rest(RhLaunchText *t, GError **error)
                        "--tokenizer_name $TOKENIZER --dataset_name $DATA --do_train --max_steps "
                        "$ITERATIONS --learning_rate $LEARNING_RATE");
     write_checkpoints(t);
+    if (!t->extras->load)
+        rh_launch_note(t,
+                       "training begins with random weights: to begin with trained ones, put "
+                       "--model_name_or_path NAME in the place of --config_name rehearsed_model");
     rh_launch_note(t,
                    "set $TOKENIZER (with the model's vocabulary of %" G_GINT64_FORMAT
                    " tokens), $DATA, %s before you run this",

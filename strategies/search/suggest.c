@@ -48,6 +48,8 @@ static double states_bytes(const RhProblem *c)
     double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
     bool least = c->job.narrow_weights || (c->stack->casts_masters && rh_has_masters(c));
     double weights = least ? 0 : rh_weight_bytes(c);
+    if (frozen && c->job.frozen) /* its embedding and head are wider */
+        weights = fmin(weights, c->job.frozen->bytes);
     return (double)rh_model_params(c->model) * (weights + trained);
 }
 

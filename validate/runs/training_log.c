@@ -154,7 +154,8 @@ static int measure_of(const Forms *forms, const char *text)
 
 /* --- numbers --- */
 
-/* Reads the number of a pattern in a line: "10,050", "1.2K". false: the line has none. */
+/* Reads the number of a pattern in a line: "10,050", "1.2K", "5361,6". A comma before three digits
+ * parts thousands, any other is a decimal one. false: the line has none. */
 static bool number_of(const GRegex *form, const char *line, double unit, double *out)
 {
     g_autoptr(GMatchInfo) match = NULL;
@@ -165,6 +166,8 @@ static bool number_of(const GRegex *form, const char *line, double unit, double 
     for (const char *at = text; *at; at++)
         if (*at != ',')
             *to++ = *at;
+        else if (strspn(at + 1, "0123456789") != 3)
+            *to++ = '.';
     *to = '\0';
     char *end = NULL;
     double value = g_ascii_strtod(text, &end);

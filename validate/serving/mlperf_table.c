@@ -22,6 +22,8 @@ bool rh_mlperf_table_is(const RhCsv *csv)
 
 int32_t rh_mlperf_table_column(const RhCsv *csv, RhCaseColumn column)
 {
+    if (column == RH_CASE_PLATFORM) /* the submitter's words, no platform's name */
+        return -1;
     for (size_t i = 0; i < G_N_ELEMENTS(renamed); i++)
         if (renamed[i].column == column)
             return rh_csv_column(csv, renamed[i].name);
