@@ -295,10 +295,23 @@ static void check_batches(RhLaunchReading *r)
             all, l->microbatch, r->work[RH_WORK_ACCUMULATION], replicas, r->framework->title);
 }
 
-/* Works out the number of all GPUs. */
+/* Is the number of nodes a variable that is set outside the file? */
+static bool nodes_are_outside(const RhLaunchReading *r)
+{
+    for (guint i = 0; i < r->outside->len; i++)
+        if (strstr(g_ptr_array_index(r->outside, i), "node"))
+            return true;
+    return false;
+}
+
+/* Works out the number of all GPUs. torchrun, deepspeed and accelerate start one node unless they
+ * are told of more. */
 static void count_gpus(RhLaunchReading *r)
 {
     int64_t *w = r->work;
+    if (w[RH_WORK_GPUS_OF_NODE] > 0 && w[RH_WORK_NODES] <= 0 && w[RH_WORK_GPUS] <= 0 &&
+        !nodes_are_outside(r))
+        w[RH_WORK_NODES] = 1;
     if (w[RH_WORK_GPUS_OF_NODE] > 0 && w[RH_WORK_NODES] > 0)
         w[RH_WORK_GPUS] =
             MAX(w[RH_WORK_GPUS], rh_launch_times(w[RH_WORK_NODES], w[RH_WORK_GPUS_OF_NODE]));

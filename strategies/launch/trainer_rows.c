@@ -99,6 +99,10 @@ static void read_model(RhLaunchReading *r, const char *text)
 
 static void read_adapter(RhLaunchReading *r, const char *text)
 {
+    if (strcmp(text, "freeze") == 0) {
+        rh_launch_tell(r, "finetuning_type freeze: simulated is that all weights are trained");
+        return;
+    }
     r->work[WORK_ADAPTER] = strcmp(text, "qlora") == 0                                 ? 2
                             : strcmp(text, "lora") == 0                                ? 1
                             : rh_launch_read_switch(text) && strcmp(text, "full") != 0 ? 1
