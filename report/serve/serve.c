@@ -170,9 +170,10 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
         g_string_append_printf(line, "; rates are of the steady state, %s from %s on", steady,
                                from);
     if (o->refused_count > 0)
-        g_string_append_printf(
-            line, "; %" G_GINT64_FORMAT " refused as too long for the KV cache or the model",
-            o->refused_count);
+        g_string_append_printf(line,
+                               "; %" G_GINT64_FORMAT
+                               " refused as too long for the KV cache, the model or max_model_len",
+                               o->refused_count);
     if (o->unfinished_count > 0)
         g_string_append_printf(line, "; %" G_GINT64_FORMAT " unfinished", o->unfinished_count);
     append_given_up(line, q, o);
@@ -360,10 +361,11 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
                     *each = rh_text_rate(o->tokens_per_s_per_gpu),
                     *share = rh_text_number(o->request_rate_per_s / MAX(r->gpus, 1), 3);
     if (o->completed_count == 0)
-        g_string_append_printf(out, "%sno request is served%s%s", bold, plain,
-                               o->refused_count == o->requests_count
-                                   ? ": all are too long for the KV cache or the model"
-                                   : "");
+        g_string_append_printf(
+            out, "%sno request is served%s%s", bold, plain,
+            o->refused_count == o->requests_count
+                ? ": all are too long for the KV cache, the model or max_model_len"
+                : "");
     else if (o->once)
         g_string_append_printf(out, "%s%s requests/s%s (%s per GPU)", bold, rate, plain, share);
     else

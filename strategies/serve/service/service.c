@@ -397,13 +397,15 @@ static void begin_events(RhServiceClock *c)
         begin_next(c, c->client->stagger_s * i);
 }
 
-/* Longest sequence of a model. Learned positions end; rotary ones do not, but a cache holds less
- * than this. A model that makes no tokens has no answers. */
-static int32_t longest_of(const RhModel *model)
+/* Returns the longest sequence of a pool: max_model_len, and the model's. Learned positions end;
+ * rotary ones do not, but a cache holds less than this. A model that makes no tokens has no
+ * answers. */
+static int32_t longest_of(const RhModel *model, const RhPool *pool)
 {
     bool learned = model->position == RH_POSITION_LEARNED && model->positions > 0;
     int64_t positions = model->positions + !rh_model_makes_tokens(model);
-    return (int32_t)MIN(learned ? positions : 1 << 30, 1 << 30);
+    int64_t limit = pool->max_model_len > 0 ? pool->max_model_len : 1 << 30;
+    return (int32_t)MIN(learned ? positions : 1 << 30, limit);
 }
 
 /* Is the request too long? As in rh_replica_take() the first of two pools holds a prompt and its
@@ -415,8 +417,7 @@ static bool is_too_long(const RhService *service, const RhRequest *request)
         bool prompts_only = p == 0 && service->deployment.pools_count > 1;
         int64_t tokens = (int64_t)request->input_tokens + stage->pool.draft +
                          (prompts_only ? 1 : request->output_tokens);
-        int32_t limit = stage->pool.max_model_len;
-        if (tokens > longest_of(service->serving.model) || (limit > 0 && tokens > limit) ||
+        if (tokens > longest_of(service->serving.model, &stage->pool) ||
             rh_server_blocks_of(service->serving.server, tokens) > stage->budget.blocks)
             return true;
     }
@@ -442,7 +443,7 @@ static void open_replicas(RhServiceClock *c)
             RhReplicaSpec spec = {.iterations = stage->iterations,
                                   .server = c->service->serving.server,
                                   .pool = stage->pool,
-                                  .longest = longest_of(c->service->serving.model),
+                                  .longest = longest_of(c->service->serving.model, &stage->pool),
                                   .blocks = stage->budget.blocks,
                                   .number = number,
                                   .requests = c->requests,

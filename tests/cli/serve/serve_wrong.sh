@@ -61,3 +61,6 @@ try -s tp1,draft=5,accept=0 --lengths in=10,out=5 --rate 5/s --count 2 | head -n
 # A trace that is shorter than what is asked for.
 printf 'arrival_s,input_tokens,output_tokens\n0,10,2\n1,10,2\n' >short.csv
 rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --requests short.csv --count 3 2>&1 | grep -e --count -e '^requests'
+# max_model_len refuses what is longer, prompt and answer together.
+printf 'arrival_s,input_tokens,output_tokens\n0,10,5\n1,11,5\n' >two.csv
+rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,max_model_len=15 --requests two.csv 2>&1 | grep -A 1 '^done'
