@@ -175,7 +175,7 @@ static void read_load(RhJson *doc, const RhJsonNode *root, const Format *f,
 {
     g_autofree char *rate = text_at(doc, root, f->rate);
     out->model = text_at(doc, root, f->model);
-    out->count = (int64_t)number_at(doc, root, f->count);
+    out->count = (int64_t)fmin(number_at(doc, root, f->count), 1 << 30);
     out->concurrency = (int32_t)fmin(number_at(doc, root, f->concurrency), 1 << 20);
     out->rate_per_s =
         g_strcmp0(rate, "inf") == 0 ? (double)INFINITY : number_at(doc, root, f->rate);
