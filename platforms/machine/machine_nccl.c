@@ -108,9 +108,11 @@ static void begin_nvlink(Tree *t, const char **names, const char **values)
 static void begin_net(Tree *t, const char **names, const char **values)
 {
     double mbit = g_ascii_strtod(rh_machine_attribute(names, values, "speed"), NULL);
+    if (!(mbit >= 10e3 && mbit < 1e8))
+        return;
     char *key = g_strdup_printf("%s %s", rh_machine_attribute(names, values, "dev"),
                                 rh_machine_attribute(names, values, "guid"));
-    if (!(mbit >= 10e3 && mbit < 1e8) || !g_hash_table_add(t->seen, key))
+    if (!g_hash_table_add(t->seen, key)) /* which frees the key */
         return;
     Net net = {.depth = MIN(t->depth, DEPTH_MOST), .bytes_per_s = mbit * 1e6 / 8};
     memcpy(net.chain, t->chain, sizeof net.chain);
