@@ -26,7 +26,7 @@ typedef struct {
     double error_frac;
     int32_t steps;
     int32_t groups; /* groups of one source, model and device, whose errors are correlated */
-    /* What remains of it once a run of the same group was measured: upper bound of how far a step's
+    /* The error that remains once a run of the same group was measured: upper bound of how far a step's
      * measured / predicted is from that of another step of its group, for RH_RECORD_SHARE of such
      * pairs, each group weighing the same; 0: fewer than 3 groups have several steps. */
     double within_frac;

@@ -4,7 +4,7 @@
 
 #define RH_SHELL_NAME G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_"
 
-/* What a test says; unknown where its words are. */
+/* Result of a test; unknown where its words are. */
 typedef enum { RH_TRUTH_UNKNOWN, RH_TRUTH_YES, RH_TRUTH_NO } RhTruth;
 
 typedef struct {

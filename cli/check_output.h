@@ -1,5 +1,5 @@
 #pragma once
-/* What `rehearse check` says of files that other programs wrote: of a machine's tools, benchmarks of
+/* Tells what `rehearse check` says of files that other programs wrote: of a machine's tools, benchmarks of
  * links and training runs. */
 #include <glib.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 #pragma once
-/* What every reader of a tree promises: what it reads can be walked over, and a refusal says why. */
+/* Checks what every reader of a tree promises: what it reads can be walked over, and a refusal says why. */
 #include <string.h>
 
 #include "base/json.h"

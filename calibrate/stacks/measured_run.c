@@ -220,7 +220,7 @@ static void put_fact(RhJsonWriter *w, const char *key, double value, const char 
     rh_json_end_object(w);
 }
 
-/* What each cause would have to be, for programs that read the profile. */
+/* Writes what each cause would have to be, for programs that read the profile. */
 static void put_causes(RhJsonWriter *w, const RhMeasuredRun *run)
 {
     rh_json_begin_object(w, "fit");

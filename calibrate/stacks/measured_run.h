@@ -1,5 +1,5 @@
 #pragma once
-/* What the measured time of one run tells of a prediction.
+/* Tells what the measured time of one run says of a prediction.
  *
  * One number cannot say which of many constants is off. So each of four causes is changed alone,
  * and the layout rehearsed again, until the step takes the measured time: by how much kernels,

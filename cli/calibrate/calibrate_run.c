@@ -131,7 +131,7 @@ static char *speed_text(double factor)
                       : g_strdup_printf("%.1f %% quicker", 100 * (1 - 1 / factor));
 }
 
-/* What the cause would have to be. Caller frees. */
+/* Returns what the cause would have to be. Caller frees. */
 static char *cause_text(const RhMeasuredRun *run, RhRunCause cause)
 {
     const RhRunCauseAnswer *c = &run->causes[cause];

@@ -66,7 +66,7 @@ typedef struct {
     RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
     RhFact attention_s_half;        /* sequence at which attention reaches half of that rate */
     RhFact attention_d_half;        /* head size at which it reaches half of the rate at infinity */
-    /* The same of the kernels that training runs, which rh_device_use_training() puts in their
+    /* Rates of attention kernels that training runs, which rh_device_use_training() puts in their
      * place; peak 0: these. Backward has a rate and a half of its own, and heads above
      * `attention_training_head` run at that one's rate; 0: at their own. */
     RhFact attention_training_peak_frac, attention_training_s_half;

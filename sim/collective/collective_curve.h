@@ -6,7 +6,7 @@
  *     RhCollectivePoint point = rh_collective_point(&setup, 1e9, platform); */
 #include "sim/collective/collective.h"
 
-/* What is called, and by whom: ranks fill the first nodes of the platform, equally many on each. */
+/* A collective and its callers: ranks fill the first nodes of the platform, equally many on each. */
 typedef struct {
     RhOp op;
     int32_t ranks, nodes;

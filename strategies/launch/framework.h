@@ -53,7 +53,7 @@ typedef struct RhFramework {
     int32_t rows_count;
     const char *assigned; /* between a flag and its value: " ", "=" */
     const char *dashes;   /* before a flag: "--", "" */
-    /* Of a launch that is read: what is so where nothing is said (a layout's text), settings that
+    /* For a launch that is read: what is so where nothing is said (a layout's text), settings that
      * change no cost (patterns, "|" between), and what is worked out when all is read. */
     const char *usual, *costless;
     void (*finish)(RhLaunchReading *r);

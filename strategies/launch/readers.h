@@ -1,5 +1,5 @@
 #pragma once
-/* Who reads which launch: private to this folder. */
+/* Readers of launches, by framework: private to this folder. */
 #include "strategies/launch/framework.h"
 #include "strategies/launch/launch_read.h"
 
