@@ -7,8 +7,8 @@
 #include "base/intern.h"
 #include "base/units.h"
 #include "calibrate/stacks/steps_task.h"
-#include "platforms/catalogue_names.h"
-#include "validate/cases/case_row.h"
+#include "validate/cases/case_model.h"
+#include "validate/cases/case_platform.h"
 
 struct RhTranslator {
     RhCaseFacts *facts;
@@ -16,8 +16,7 @@ struct RhTranslator {
     GHashTable *platforms; /* text -> RhPlatform* (a stack's view), both owned */
     GHashTable *stacks;    /* text -> RhStack* with other constants, both owned */
     GStringChunk *keys;
-    const RhStepModel *constants; /* laid over; NULL: none */
-    const char *constants_name;   /* "": none */
+    RhStepConstants constants;
 };
 
 /* State of translating a row. */
@@ -41,7 +40,7 @@ RhTranslator *rh_translator_new(GError **error)
     t->platforms =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_platform_free);
     t->stacks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    t->constants_name = "";
+    t->constants.name = "";
     return t;
 }
 
@@ -64,286 +63,41 @@ RhCaseFacts *rh_translator_facts(RhTranslator *t)
 
 void rh_translator_use(RhTranslator *t, const RhStepModel *constants, const char *name)
 {
-    t->constants = constants;
-    t->constants_name = constants ? name : "";
-}
-
-/* --- the model --- */
-
-/* Name in the catalogue that equals the row's, ignoring case and punctuation. */
-static const char *catalogue_model(const char *text)
-{
-    const char *const *names = rh_model_names();
-    for (int i = 0; names[i]; i++)
-        if (g_ascii_strcasecmp(names[i], text) == 0)
-            return names[i];
-    return NULL;
-}
-
-/* Sizes that a row may give, and the settings of a model that they change. */
-static const struct {
-    RhCaseColumn column;
-    const char *key;
-} sizes[] = {{RH_CASE_LAYERS, "layers"},     {RH_CASE_HIDDEN, "hidden"}, {RH_CASE_HEADS, "heads"},
-             {RH_CASE_KV_HEADS, "kv_heads"}, {RH_CASE_FFN, "ffn"},       {RH_CASE_VOCAB, "vocab"}};
-
-/* Does a size of the row mean the model's? A mixture's ffn column holds an expert's width, and
- * heads may be latent: for such models only layers and vocabulary count. */
-static bool size_is_ours(const RhModel *model, RhCaseColumn column)
-{
-    if (model->kinds_count > 1 && column == RH_CASE_LAYERS && !rh_model_experts_kind(model))
-        return false;
-    return (model->kinds_count == 1 && !rh_model_experts_kind(model)) || column == RH_CASE_LAYERS;
-}
-
-static bool set_text(Way *w, RhModel *model, const char *key, const char *text)
-{
-    GError *local = NULL;
-    return rh_model_set(model, key, text, &local) ||
-           rh_case_give_up_with(&w->way, "model: ", local);
-}
-
-static bool set_size(Way *w, RhModel *model, const char *key, int64_t value)
-{
-    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
-    return set_text(w, model, key, text);
-}
-
-/* Sets a size that has no column: "first_k_dense_replace=1". */
-static bool set_said_size(Way *w, RhModel *model)
-{
-    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_SIZE);
-    g_auto(GStrv) parts = g_strsplit(said ? said : "", "=", 2);
-    return !parts[0] || set_text(w, model, parts[0], parts[1] ? parts[1] : "");
-}
-
-static int64_t size_of(const RhModel *model, RhCaseColumn column)
-{
-    const RhLayerKind *attention = rh_model_attention_kind(model), *ffn = rh_model_ffn_kind(model);
-    switch ((int)column) {
-    case RH_CASE_LAYERS:
-        return model->layers_count;
-    case RH_CASE_HIDDEN:
-        return model->hidden;
-    case RH_CASE_HEADS:
-        return attention->heads;
-    case RH_CASE_KV_HEADS:
-        return attention->kv_heads;
-    case RH_CASE_FFN:
-        return ffn->ffn_width;
-    default:
-        return model->vocab;
-    }
-}
-
-/* Sets another width and its heads. Either alone would be refused, so it first sets one head. */
-static bool set_width(Way *w, RhModel *model)
-{
-    int64_t hidden = w->way.row->whole[RH_CASE_HIDDEN], heads = w->way.row->whole[RH_CASE_HEADS],
-            kv_heads = w->way.row->whole[RH_CASE_KV_HEADS];
-    bool grouped = size_of(model, RH_CASE_KV_HEADS) != size_of(model, RH_CASE_HEADS) ||
-                   (kv_heads > 0 && kv_heads != heads);
-    if (hidden == 0 || heads == 0 || !size_is_ours(model, RH_CASE_HIDDEN) ||
-        (hidden == model->hidden && heads == size_of(model, RH_CASE_HEADS)))
-        return true;
-    rh_ignore_failure(rh_model_set(model, "kv_heads", "1", NULL)); /* where the model has them */
-    return set_size(w, model, "heads", 1) && set_size(w, model, "hidden", hidden) &&
-           set_size(w, model, "heads", heads) &&
-           (!grouped || kv_heads == 0 || set_size(w, model, "kv_heads", kv_heads));
-}
-
-static bool size_model(Way *w, RhModel *model)
-{
-    if (!set_width(w, model))
-        return false;
-    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        int64_t value = w->way.row->whole[sizes[i].column];
-        if (value == 0 || !size_is_ours(model, sizes[i].column) ||
-            value == size_of(model, sizes[i].column))
-            continue;
-        if (!set_size(w, model, sizes[i].key, value))
-            return false;
-    }
-    if (!set_said_size(w, model))
-        return false;
-    int64_t seq = w->way.row->whole[RH_CASE_SEQ];
-    return seq <= model->positions || model->position != RH_POSITION_LEARNED ||
-           set_size(w, model, "positions", seq);
-}
-
-static bool say_model(Way *w)
-{
-    GError *local = NULL;
-    const char *name = rh_case_says(&w->way, RH_CASE_SAYS_MODEL);
-    g_autoptr(GString) key = g_string_new(NULL);
-    if (w->way.row->model) {
-        w->out->c.model = w->way.row->model;
-        w->model_key = g_strdup(w->way.row->model->name);
-        return true;
-    }
-    if (!name)
-        name = catalogue_model(rh_case_cell(&w->way, RH_CASE_MODEL));
-    bool sized = w->way.row->whole[RH_CASE_LAYERS] > 0 && w->way.row->whole[RH_CASE_HIDDEN] > 0;
-    if (!name)
-        return rh_case_give_up(&w->way, "model %s: not in the catalogue, and %s",
-                               rh_case_cell(&w->way, RH_CASE_MODEL),
-                               sized ? "of no family that its name tells"
-                                     : "without layers and hidden its name tells no family");
-    const char *size = rh_case_says(&w->way, RH_CASE_SAYS_SIZE);
-    g_string_append_printf(key, "%s %" G_GINT64_FORMAT " %s", name, w->way.row->whole[RH_CASE_SEQ],
-                           size ? size : "");
-    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
-        g_string_append_printf(key, " %" G_GINT64_FORMAT, w->way.row->whole[sizes[i].column]);
-    RhModel *model = g_hash_table_lookup(w->t->models, key->str);
-    if (!model) {
-        model = rh_model_load(name, &local);
-        if (!model)
-            return rh_case_give_up_with(&w->way, "model: ", local);
-        if (!size_model(w, model)) {
-            rh_model_free(model);
-            return false;
-        }
-        g_hash_table_insert(w->t->models, g_strdup(key->str), model);
-    }
-    w->out->c.model = model;
-    w->model_key = g_string_free(g_steal_pointer(&key), FALSE);
-    return true;
-}
-
-/* --- machine --- */
-
-/* Nodes of a device as the catalogue's nearest platform has them: "h100-sxm:8x4", "gb200:72x1".
- * Caller frees; NULL and the reason. */
-static char *device_text(Way *w, const char *device, int64_t gpus)
-{
-    GError *local = NULL;
-    g_autoptr(RhDevice) d = rh_device_load(device, &local);
-    g_autoptr(RhPlatform) node = d ? rh_platform_load(rh_device_platform(d), &local) : NULL;
-    if (!node) {
-        rh_case_give_up_with(&w->way, "platform: ", local);
-        return NULL;
-    }
-    int64_t each = node->gpus_per_node;
-    return g_strdup_printf("%s:%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT, device, each,
-                           (gpus + each - 1) / each);
-}
-
-/* Platform of a rule for a job of so many GPUs: racks of which it takes 64 GPUs each, or all 72
- * where that alone divides it. */
-static const char *said_platform(const char *said, int64_t gpus)
-{
-    bool whole = gpus % 72 == 0 && gpus % 64 != 0;
-    if (whole && g_strcmp0(said, "gb200-nvl64") == 0)
-        return "gb200-nvl72";
-    return whole && g_strcmp0(said, "gb300-nvl64") == 0 ? "gb300-nvl72" : said;
-}
-
-/* Does the cell name a card, PCIe or NVL, where the rule's platform has another form factor? */
-static bool other_form(const char *cell, const char *platform)
-{
-    static const char *const forms[] = {"pcie", "nvl"};
-    g_autoptr(RhPlatform) p = rh_platform_load(platform, NULL);
-    g_autofree char *lower = g_ascii_strdown(cell, -1);
-    g_auto(GStrv) words = g_strsplit_set(lower, " -_", -1);
-    for (size_t i = 0; p && i < G_N_ELEMENTS(forms); i++)
-        if (g_strv_contains((const char *const *)words, forms[i]) &&
-            !strstr(p->device->name, forms[i]))
-            return true;
-    return false;
-}
-
-/* Platform with enough nodes for the job: "dgx-a100:8", "h100-sxm:8x4". Caller frees; NULL and the
- * reason. */
-static char *platform_text(Way *w)
-{
-    GError *local = NULL;
-    int64_t gpus = w->way.row->whole[RH_CASE_GPUS];
-    const char *cell = rh_case_cell(&w->way, RH_CASE_GPU);
-    const char *name = said_platform(rh_case_says(&w->way, RH_CASE_SAYS_PLATFORM), gpus);
-    g_autofree char *lower = g_ascii_strdown(cell, -1);
-    if (name && other_form(cell, name))
-        name = NULL;
-    if (!name && g_strv_contains(rh_device_names(), lower))
-        return g_strdup_printf("%s:8x%" G_GINT64_FORMAT, lower, (gpus + 7) / 8);
-    if (!name)
-        name = rh_platform_of_name(cell);
-    if (!name) {
-        const char *device = rh_device_of_name(cell, false, NULL);
-        if (device)
-            return device_text(w, device, gpus);
-        rh_case_give_up(&w->way, "gpu %s: not in the catalogue", cell);
-        return NULL;
-    }
-    g_autoptr(RhPlatform) one = rh_platform_load(name, &local);
-    if (!one) {
-        rh_case_give_up_with(&w->way, "platform: ", local);
-        return NULL;
-    }
-    return g_strdup_printf("%s:%" G_GINT64_FORMAT, name,
-                           (gpus + one->gpus_per_node - 1) / one->gpus_per_node);
-}
-
-/* Sets a fact: "nic.efficiency=0.5". */
-static bool set_fact(RhPlatform *platform, const char *said, GError **error)
-{
-    g_auto(GStrv) parts = g_strsplit(said, "=", 2);
-    return !said[0] || rh_platform_set(platform, parts[0], parts[1] ? parts[1] : "", error);
-}
-
-/* Sets the clock of a device that was fitted to steps, unless its stack has one of its own. */
-static void lay_clock(const RhTranslator *t, const RhDevice *bare, RhDevice *device)
-{
-    const RhStepClock *clock =
-        t->constants ? rh_step_model_clock((RhStepModel *)t->constants, device->name) : NULL;
-    RhFact *fact = &device->curves.sustained_clock_frac;
-    if (!clock || fact->tag != RH_TAG_FITTED ||
-        fact->value != bare->curves.sustained_clock_frac.value)
-        return;
-    fact->value = clock->clock_frac.value;
-    rh_device_refresh(device);
-}
-
-static bool say_platform(Way *w)
-{
-    GError *local = NULL;
-    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_SET), *own = said ? said : "";
-    g_autofree char *text = platform_text(w);
-    if (!text)
-        return false;
-    g_autofree char *key =
-        g_strjoin(" ", w->out->c.stack->name, "on", text, own, w->t->constants_name, NULL);
-    RhPlatform *view = g_hash_table_lookup(w->t->platforms, key);
-    if (!view) {
-        g_autoptr(RhPlatform) bare = rh_platform_load(text, &local);
-        if (!bare || !set_fact(bare, own, &local))
-            return rh_case_give_up_with(&w->way, "platform: ", local);
-        view = rh_stack_platform(w->out->c.stack, bare);
-        lay_clock(w->t, bare->device, view->device);
-        g_hash_table_insert(w->t->platforms, g_steal_pointer(&key), view);
-    }
-    w->out->c.platform = view;
-    return true;
+    t->constants = (RhStepConstants){constants, constants ? name : ""};
 }
 
 /* Returns a stack with the constants that it has of the fitted one. */
 static const RhStack *lay_constants(const RhTranslator *t, const RhStack *stack)
 {
-    if (!t->constants)
+    if (!t->constants.fitted)
         return stack;
-    g_autofree char *key = g_strdup_printf("%s %s", stack->name, t->constants_name);
+    g_autofree char *key = g_strdup_printf("%s %s", stack->name, t->constants.name);
     RhStack *copy = g_hash_table_lookup(t->stacks, key);
     if (copy)
         return copy;
     copy = g_memdup2(stack, sizeof *stack);
     for (const RhStepStackConstant *s = rh_step_stack_constants; s->key; s++) {
         const RhFact *fitted =
-            (const RhFact *)(const void *)((const char *)&t->constants->stack + s->offset);
+            (const RhFact *)(const void *)((const char *)&t->constants.fitted->stack + s->offset);
         RhFact *own = (RhFact *)(void *)((char *)copy + s->offset);
         if (own->source == fitted->source)
             own->value = fitted->value;
     }
     g_hash_table_insert(t->stacks, g_steal_pointer(&key), copy);
     return copy;
+}
+
+static bool say_model(Way *w)
+{
+    w->out->c.model = rh_case_model(&w->way, w->t->models, &w->model_key);
+    return w->out->c.model != NULL;
+}
+
+static bool say_platform(Way *w)
+{
+    w->out->c.platform =
+        rh_case_platform(&w->way, w->out->c.stack, &w->t->constants, w->t->platforms);
+    return w->out->c.platform != NULL;
 }
 
 static bool say_stack(Way *w)
@@ -581,7 +335,7 @@ static void say_key(Way *w)
     g_autofree char *layout = rh_layout_format(&o->layout);
     g_autofree char *key = g_strdup_printf(
         "%s|%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s%s|%d:%u|%d|%d|%s%s",
-        w->t->constants_name, w->model_key, o->c.platform->name, o->c.stack->name, o->c.job.gpus,
+        w->t->constants.name, w->model_key, o->c.platform->name, o->c.stack->name, o->c.job.gpus,
         o->c.job.global_batch, o->c.job.sequence, o->c.job.recipe->name,
         o->c.job.narrow_weights     ? o->c.job.narrow_attention ? "!8" : "!"
         : o->c.job.narrow_attention ? "8"
