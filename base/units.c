@@ -19,6 +19,11 @@ typedef struct {
 
 static const Unit time_units[] = {{"s", 1, 1},    {"ms", 1, 1e3}, {"us", 1, 1e6},  {"ns", 1, 1e9},
                                   {"min", 60, 1}, {"h", 3600, 1}, {"d", 86400, 1}, {NULL, 0, 1}};
+/* Times as people say them; read, and named by no message. */
+static const Unit time_words[] = {{"second", 1, 1},    {"seconds", 1, 1},    {"sec", 1, 1},
+                                  {"minute", 60, 1},   {"minutes", 60, 1},   {"hour", 3600, 1},
+                                  {"hours", 3600, 1},  {"day", 86400, 1},    {"days", 86400, 1},
+                                  {"week", 604800, 1}, {"weeks", 604800, 1}, {NULL, 0, 1}};
 static const Unit byte_units[] = {{"B", 1, 1},     {"kB", 1e3, 1},  {"MB", 1e6, 1},
                                   {"GB", 1e9, 1},  {"TB", 1e12, 1}, {"PB", 1e15, 1},
                                   {"KiB", KIB, 1}, {"MiB", MIB, 1}, {"GiB", RH_GIB_BYTES, 1},
@@ -98,6 +103,14 @@ static size_t number_length(const char *text)
     return n;
 }
 
+/* Returns the unit of that name; the nameless end of the list if there is none. */
+static const Unit *find_unit(const Unit *units, const char *name)
+{
+    while (units->name && strcmp(units->name, name) != 0)
+        units++;
+    return units;
+}
+
 bool rh_quantity_parse_like(const char *text, RhQuantity kind, const char *example, double *value,
                             GError **error)
 {
@@ -111,17 +124,17 @@ bool rh_quantity_parse_like(const char *text, RhQuantity kind, const char *examp
     if (*end != 0)
         return refuse(text, kind, example, "the number cannot be read", error);
     g_autofree char *unit = g_strstrip(g_strdup(start + length));
-    for (const Unit *u = kinds[kind].units; u->name; u++) {
-        if (strcmp(u->name, unit) != 0)
-            continue;
-        double si = number * u->times / u->over;
-        if (!isfinite(si))
-            return refuse(text, kind, example, "it is too large", error);
-        *value = si;
-        return true;
-    }
-    return refuse(text, kind, example, *unit ? "the unit does not fit" : "the unit is missing",
-                  error);
+    const Unit *u = find_unit(kinds[kind].units, unit);
+    if (!u->name && kind == RH_QUANTITY_S)
+        u = find_unit(time_words, unit);
+    if (!u->name)
+        return refuse(text, kind, example, *unit ? "the unit does not fit" : "the unit is missing",
+                      error);
+    double si = number * u->times / u->over;
+    if (!isfinite(si))
+        return refuse(text, kind, example, "it is too large", error);
+    *value = si;
+    return true;
 }
 
 bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error)
@@ -162,13 +175,6 @@ bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *valu
     return rh_fail(error, RH_ERROR_INPUT,
                    "%s is not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, shown,
                    low, high);
-}
-
-static const Unit *find_unit(const Unit *units, const char *name)
-{
-    while (units->name && strcmp(units->name, name) != 0)
-        units++;
-    return units;
 }
 
 /* Formats with `digits` significant digits; the whole part is always complete up to 10^15. */

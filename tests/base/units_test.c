@@ -22,6 +22,8 @@ static const Case cases[] = {
     {"1.5min", RH_QUANTITY_S, 90},
     {"2h", RH_QUANTITY_S, 7200},
     {"30d", RH_QUANTITY_S, 2592000},
+    {"90 days", RH_QUANTITY_S, 7776000},
+    {"2weeks", RH_QUANTITY_S, 1209600},
     {"3B", RH_QUANTITY_BYTES, 3},
     {"3kB", RH_QUANTITY_BYTES, 3e3},
     {"3MB", RH_QUANTITY_BYTES, 3e6},
