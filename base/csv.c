@@ -244,11 +244,11 @@ bool rh_csv_fail(const RhCsv *csv, const RhCsvRow *row, int32_t column, const ch
 }
 
 bool rh_csv_number(const RhCsv *csv, const RhCsvRow *row, int32_t column, double low, double high,
-                   double otherwise, double *out, GError **error)
+                   double *out, GError **error)
 {
     const char *text = column < 0 ? "" : row->cells[column];
     double x = 0;
-    *out = otherwise;
+    *out = 0;
     if (!*text)
         return true;
     if (!rh_number_parse(text, &x) || x < low || x > high) {
@@ -260,11 +260,11 @@ bool rh_csv_number(const RhCsv *csv, const RhCsvRow *row, int32_t column, double
 }
 
 bool rh_csv_whole(const RhCsv *csv, const RhCsvRow *row, int32_t column, int64_t low, int64_t high,
-                  int64_t otherwise, int64_t *out, GError **error)
+                  int64_t *out, GError **error)
 {
     const char *text = column < 0 ? "" : row->cells[column];
     double x = 0;
-    *out = otherwise;
+    *out = 0;
     if (!*text)
         return true;
     if (!rh_number_parse(text, &x) || x < (double)low || x > (double)high || x != floor(x)) {

@@ -34,10 +34,10 @@ int32_t rh_csv_column(const RhCsv *csv, const char *name);
 /* Sets RH_ERROR_INPUT "file:line:col: COLUMN "text" WHAT" and returns false. */
 bool rh_csv_fail(const RhCsv *csv, const RhCsvRow *row, int32_t column, const char *what,
                  GError **error);
-/* Reads a cell as a finite number in [low, high]; an empty cell, or column -1, gives `otherwise`.
+/* Reads a cell as a finite number in [low, high]; an empty cell, or column -1, gives 0.
  * RH_ERROR_INPUT. */
 bool rh_csv_number(const RhCsv *csv, const RhCsvRow *row, int32_t column, double low, double high,
-                   double otherwise, double *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+                   double *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads a cell as a whole number in [low, high], which may be written as 1.7e+09. */
 bool rh_csv_whole(const RhCsv *csv, const RhCsvRow *row, int32_t column, int64_t low, int64_t high,
-                  int64_t otherwise, int64_t *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+                  int64_t *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -32,7 +32,7 @@ bool rh_csv_take(const RhCsv *csv, const RhCsvRow *row, const char *column, doub
                        csv->header.line, column);
     if (*row->cells[place] == 0)
         return rh_csv_fail(csv, row, place, "is empty", error);
-    if (!rh_csv_number(csv, row, place, low, high, 0, &value, error))
+    if (!rh_csv_number(csv, row, place, low, high, &value, error))
         return false;
     *out = value;
     return true;

@@ -235,20 +235,15 @@ static void cross_validate(RhStepsFit *fit, const RhStepModel *found, const GArr
 
 /* --- whole fit --- */
 
+/* Adds a constant, of which the names, the kind and the place are set. */
 static void add_constant(RhStepsFit *fit, const RhStepModel *start, const RhStepTask *t,
-                         const char *key, const char *of, RhQuantity kind, bool counted,
-                         const RhFact *fact)
+                         RhStepConstant c)
 {
-    RhStepConstant c = {.key = key,
-                        .of = of,
-                        .kind = kind,
-                        .counted = counted,
-                        .before = counterpart(start, t->model, fact)->value,
-                        .at = fact,
-                        .fact = *fact};
+    c.before = counterpart(start, t->model, c.at)->value;
+    c.fact = *c.at;
     for (guint k = 0; k < t->params->len; k++) {
         const RhFitParam *p = &g_array_index(t->params, RhFitParam, k);
-        if (p->fact == fact) {
+        if (p->fact == c.at) {
             c.determined = true;
             c.on_bound = p->on_bound;
         }
@@ -260,14 +255,24 @@ static void add_constants(RhStepsFit *fit, const RhStepModel *start, const RhSte
 {
     const RhStepModel *m = t->model;
     for (const RhStepStackConstant *s = rh_step_stack_constants; s->key; s++)
-        add_constant(fit, start, t, s->key, NULL, s->kind, s->counted,
-                     (const RhFact *)(const void *)((const char *)&m->stack + s->offset));
+        add_constant(fit, start, t,
+                     (RhStepConstant){.key = s->key,
+                                      .kind = s->kind,
+                                      .counted = s->counted,
+                                      .at = (const RhFact *)(const void *)((const char *)&m->stack +
+                                                                           s->offset)});
     for (int32_t i = 0; i < m->clocks_count; i++)
-        add_constant(fit, start, t, "sustained_clock", m->clocks[i].device, RH_QUANTITY_FRAC, false,
-                     &m->clocks[i].clock_frac);
+        add_constant(fit, start, t,
+                     (RhStepConstant){.key = "sustained_clock",
+                                      .of = m->clocks[i].device,
+                                      .kind = RH_QUANTITY_FRAC,
+                                      .at = &m->clocks[i].clock_frac});
     for (int32_t i = 0; i < m->networks_count; i++)
-        add_constant(fit, start, t, RH_STEP_NIC_KEY, m->networks[i].name, RH_QUANTITY_FRAC, false,
-                     &m->networks[i].nic_frac);
+        add_constant(fit, start, t,
+                     (RhStepConstant){.key = RH_STEP_NIC_KEY,
+                                      .of = m->networks[i].name,
+                                      .kind = RH_QUANTITY_FRAC,
+                                      .at = &m->networks[i].nic_frac});
 }
 
 static bool stands(const RhStepConstant *c)

@@ -12,6 +12,7 @@ typedef struct {
     const char *file;
     int32_t line;
     const char *start; /* of the line */
+    int depth;         /* of brackets in the name that is expanded */
     GHashTable *names;
 } Nodes;
 
@@ -31,12 +32,11 @@ static bool add_name(Nodes *n, const char *at, const char *name, GError **error)
 
 /* Appends the names that `tail` (to the end of the name) gives after `head`; brackets may occur
  * several times. */
-static bool expand(Nodes *n, const char *head, const char *tail, const char *end, int depth,
-                   GError **error);
+static bool expand(Nodes *n, const char *head, const char *tail, const char *end, GError **error);
 
 /* Expands "01-16": every number with its leading zeros. */
 static bool expand_range(Nodes *n, const char *head, const char *from, const char *to,
-                         const char *rest, const char *end, int depth, GError **error)
+                         const char *rest, const char *end, GError **error)
 {
     char *stop = NULL;
     guint64 low = g_ascii_strtoull(from, &stop, 10), high = low;
@@ -53,14 +53,13 @@ static bool expand_range(Nodes *n, const char *head, const char *from, const cha
         return fail(n, stop, "\"-\", \",\" or \"]\" must stand here", error);
     for (guint64 i = low; i <= high; i++) {
         g_autofree char *name = g_strdup_printf("%s%0*" G_GUINT64_FORMAT, head, width, i);
-        if (!expand(n, name, rest, end, depth, error))
+        if (!expand(n, name, rest, end, error))
             return false;
     }
     return true;
 }
 
-static bool expand(Nodes *n, const char *head, const char *tail, const char *end, int depth,
-                   GError **error)
+static bool expand(Nodes *n, const char *head, const char *tail, const char *end, GError **error)
 {
     const char *open = memchr(tail, '[', (size_t)(end - tail));
     if (!open) {
@@ -68,17 +67,19 @@ static bool expand(Nodes *n, const char *head, const char *tail, const char *end
         return add_name(n, tail, name, error);
     }
     const char *close = memchr(open, ']', (size_t)(end - open));
-    if (!close || depth == 4)
+    if (!close || n->depth == 4)
         return fail(n, open,
                     close ? "more than four brackets in a name" : "this bracket is never closed",
                     error);
     g_autofree char *start = g_strdup_printf("%s%.*s", head, (int)(open - tail), tail);
+    n->depth++;
     for (const char *from = open + 1; from <= close;) {
         const char *to = from + strcspn(from, ",]");
-        if (!expand_range(n, start, from, to, close + 1, end, depth + 1, error))
+        if (!expand_range(n, start, from, to, close + 1, end, error))
             return false;
         from = to + 1;
     }
+    n->depth--;
     return true;
 }
 
@@ -111,7 +112,7 @@ static bool read_line(Nodes *n, const char *line, GError **error)
         const char *end = name_end(at);
         if (end == at || !is_name(at, end))
             return fail(n, at, "a name of a node must stand here", error);
-        if (!expand(n, "", at, end, 0, error))
+        if (!expand(n, "", at, end, error))
             return false;
         if (*end != ',')
             break;
@@ -123,12 +124,12 @@ static bool read_line(Nodes *n, const char *line, GError **error)
 bool rh_machine_names(const char *file, int32_t line, const char *start, const char *list,
                       GHashTable *names, GError **error)
 {
-    Nodes n = {file, line, start, names};
+    Nodes n = {.file = file, .line = line, .start = start, .names = names};
     for (const char *at = list; *at && !g_ascii_isspace(*at);) {
         const char *end = name_end(at);
         if (end == at || !is_name(at, end))
             return fail(&n, at, "a name of a node must stand here", error);
-        if (!expand(&n, "", at, end, 0, error))
+        if (!expand(&n, "", at, end, error))
             return false;
         at = *end == ',' ? end + 1 : end;
         if (*end == ':')

@@ -38,9 +38,21 @@ static double y_of(const Picture *p, double step_s)
     return TOP + HEIGHT * (p->high_s - step_s) / (p->high_s - p->low_s);
 }
 
-/* Draws a point; `half`: distance from its middle to its edge. */
-static void draw_point(Picture *p, const char *shape, double half, RhColor color,
-                       const RhLayout *layout, const char *words, double step_s, double bytes)
+/* Mark of a kind of point. */
+typedef struct {
+    const char *path;
+    double half; /* distance from its middle to its edge */
+    RhColor color;
+} Mark;
+
+static const Mark ranked = {"M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", 5, RH_COLOR_CHOSEN},
+                  simulated = {"M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", 3, RH_COLOR_SEEN},
+                  fuller = {"M0-7L6 4H-6z", 7, RH_COLOR_FULLER},
+                  unfit = {"M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", 5,
+                           RH_COLOR_UNFIT};
+
+static void draw_point(Picture *p, const Mark *mark, const RhLayout *layout, const char *words,
+                       double step_s, double bytes)
 {
     if (step_s > p->high_s || bytes > p->most_bytes) {
         p->slower++;
@@ -55,9 +67,9 @@ static void draw_point(Picture *p, const char *shape, double half, RhColor color
     g_string_append_c(p->out, ' ');
     rh_svg_number(p->out, y_of(p, step_s));
     g_string_append(p->out, ")\"><path ");
-    rh_svg_fill(p->out, color);
-    g_string_append_printf(p->out, " d=\"%s\"/><title>%s</title></g>\n", shape, about);
-    rh_labels_block(p->labels, x_of(p, bytes), y_of(p, step_s), half);
+    rh_svg_fill(p->out, mark->color);
+    g_string_append_printf(p->out, " d=\"%s\"/><title>%s</title></g>\n", mark->path, about);
+    rh_labels_block(p->labels, x_of(p, bytes), y_of(p, step_s), mark->half);
 }
 
 static bool is_entry(const RhPlan *plan, const RhLayout *layout)
@@ -165,8 +177,7 @@ static void draw_ranked(Picture *p, const RhPlan *plan)
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
         g_autofree char *rank = g_strdup_printf("#%u ", i + 1);
-        draw_point(p, "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", 5, RH_COLOR_CHOSEN, &r->layout, rank,
-                   r->step_time_s, r->memory.peak_bytes);
+        draw_point(p, &ranked, &r->layout, rank, r->step_time_s, r->memory.peak_bytes);
     }
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
@@ -182,17 +193,15 @@ static void draw_others(Picture *p, const RhPlan *plan, const GArray *seen)
     for (guint i = 0; i < seen->len; i++) {
         const RhParetoPoint *point = &g_array_index(seen, RhParetoPoint, i);
         if (!is_entry(plan, &point->layout))
-            draw_point(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", 3, RH_COLOR_SEEN, &point->layout,
-                       "simulated, ", point->step_s, point->peak_bytes);
+            draw_point(p, &simulated, &point->layout, "simulated, ", point->step_s,
+                       point->peak_bytes);
     }
     if (plan->over_budget)
-        draw_point(p, "M0-7L6 4H-6z", 7, RH_COLOR_FULLER, &plan->over_budget->layout,
-                   "faster, but fuller than is ranked, ", plan->over_budget->step_time_s,
-                   plan->over_budget->memory.peak_bytes);
+        draw_point(p, &fuller, &plan->over_budget->layout, "faster, but fuller than is ranked, ",
+                   plan->over_budget->step_time_s, plan->over_budget->memory.peak_bytes);
     for (guint i = 0; i < plan->near_misses->len; i++) {
         const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
-        draw_point(p, "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", 5, RH_COLOR_UNFIT,
-                   &miss->layout, "does not fit; at least ", miss->bound_s,
+        draw_point(p, &unfit, &miss->layout, "does not fit; at least ", miss->bound_s,
                    miss->memory.peak_bytes);
     }
 }

@@ -43,7 +43,7 @@ static Expected read_row(const RhCsv *csv, const RhCsvRow *row)
         double *to = (double *)(void *)((char *)&expected + numbers[i].offset);
         int32_t column = rh_csv_column(csv, numbers[i].column);
         CU_ASSERT_TRUE_FATAL(column >= 0);
-        CU_ASSERT_TRUE(rh_csv_number(csv, row, column, 0, 1e30, 0, to, NULL));
+        CU_ASSERT_TRUE(rh_csv_number(csv, row, column, 0, 1e30, to, NULL));
     }
     return expected;
 }

@@ -87,7 +87,7 @@ static bool read_percentiles(const RhCsv *csv, const int32_t *at, const RhCsvRow
                              RhCaseColumn first, double *seconds, GError **error)
 {
     for (int i = 0; i < RH_CASE_PERCENTILES; i++) {
-        if (!rh_csv_number(csv, cells, at[first + i], 1e-9, 1e12, 0, &seconds[i], error))
+        if (!rh_csv_number(csv, cells, at[first + i], 1e-9, 1e12, &seconds[i], error))
             return false;
         seconds[i] *= 1e-3;
     }
@@ -105,21 +105,20 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
         RhCaseColumn c = wholes[i].column;
         if (serving)
             row->whole[c] = whole_or_words(row->text[c], wholes[i].most);
-        else if (!rh_csv_whole(csv, cells, at[c], 1, wholes[i].most, 0, &row->whole[c], error))
+        else if (!rh_csv_whole(csv, cells, at[c], 1, wholes[i].most, &row->whole[c], error))
             return false;
     }
     double unused, ttft_ms, tpot_ms, ttft_limit_ms, tpot_limit_ms, gib, us, gb_per_s;
-    if (!rh_csv_number(csv, cells, at[RH_CASE_RPS], 0, 1e9, 0, &row->rps, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_THROUGHPUT], 1e-9, 1e12, 0, &row->tokens_per_s,
-                       error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_TTFT_MS], 1e-9, 1e12, 0, &ttft_ms, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_MS], 1e-9, 1e12, 0, &tpot_ms, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_TTFT_LIMIT_MS], 0, 1e12, 0, &ttft_limit_ms, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_LIMIT_MS], 0, 1e12, 0, &tpot_limit_ms, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_KV_TOKENS], 1, 1e15, 0, &row->cache_tokens, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_KV_GIB], 1e-3, 1e9, 0, &gib, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_LATENCY_US], 1e-3, 1e12, 0, &us, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_BANDWIDTH], 1e-6, 1e9, 0, &gb_per_s, error))
+    if (!rh_csv_number(csv, cells, at[RH_CASE_RPS], 0, 1e9, &row->rps, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_THROUGHPUT], 1e-9, 1e12, &row->tokens_per_s, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TTFT_MS], 1e-9, 1e12, &ttft_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_MS], 1e-9, 1e12, &tpot_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TTFT_LIMIT_MS], 0, 1e12, &ttft_limit_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_LIMIT_MS], 0, 1e12, &tpot_limit_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_KV_TOKENS], 1, 1e15, &row->cache_tokens, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_KV_GIB], 1e-3, 1e9, &gib, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_LATENCY_US], 1e-3, 1e12, &us, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_BANDWIDTH], 1e-6, 1e9, &gb_per_s, error))
         return false;
     row->exchange_s = 1e-6 * us;
     row->exchange_bytes_per_s = 1e9 * gb_per_s;
@@ -130,12 +129,10 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
     row->tpot_limit_s = 1e-3 * tpot_limit_ms;
     return read_percentiles(csv, at, cells, RH_CASE_TTFT_P50_MS, row->ttft_percentiles_s, error) &&
            read_percentiles(csv, at, cells, RH_CASE_TPOT_P50_MS, row->tpot_percentiles_s, error) &&
-           rh_csv_number(csv, cells, at[RH_CASE_STEP_S], 1e-9, STEP_MOST_S, 0, &row->step_s,
-                         error) &&
-           rh_csv_number(csv, cells, at[RH_CASE_TFLOPS], 1e-9, TFLOPS_MOST, 0, &row->tflops,
-                         error) &&
-           rh_csv_number(csv, cells, at[RH_CASE_MFU], 0, 10, 0, &unused, error) &&
-           rh_csv_number(csv, cells, at[RH_CASE_PARAMS], 0, 1e18, 0, &unused, error);
+           rh_csv_number(csv, cells, at[RH_CASE_STEP_S], 1e-9, STEP_MOST_S, &row->step_s, error) &&
+           rh_csv_number(csv, cells, at[RH_CASE_TFLOPS], 1e-9, TFLOPS_MOST, &row->tflops, error) &&
+           rh_csv_number(csv, cells, at[RH_CASE_MFU], 0, 10, &unused, error) &&
+           rh_csv_number(csv, cells, at[RH_CASE_PARAMS], 0, 1e18, &unused, error);
 }
 
 static RhCaseKind kind_of(const RhCsv *csv)

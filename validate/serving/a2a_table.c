@@ -23,16 +23,19 @@ static const Way tables[][2] = {
      {"combine", "BF16", {"combine_transmit_us", "combine_notify_us", NULL}, "combine_sms"}},
 };
 
-/* Whole numbers that both directions share. */
-static const struct {
+/* A column of whole numbers up to `most`, and the case's column that holds so many times it. */
+typedef struct {
     const char *name;
     RhCaseColumn column;
     int64_t most, times;
-} shared[] = {{"node_num", RH_CASE_EP, 1 << 16, NODE_GPUS},
-              {"hidden_size", RH_CASE_HIDDEN, 1 << 24, 1},
-              {"num_token", RH_CASE_TOKENS, 1 << 30, 1},
-              {"num_topk", RH_CASE_TOPK, 1 << 20, 1},
-              {"num_experts", RH_CASE_EXPERTS, RH_ROUTING_EXPERTS_MAX, 1}};
+} Whole;
+
+/* Whole numbers that both directions share. */
+static const Whole shared[] = {{"node_num", RH_CASE_EP, 1 << 16, NODE_GPUS},
+                               {"hidden_size", RH_CASE_HIDDEN, 1 << 24, 1},
+                               {"num_token", RH_CASE_TOKENS, 1 << 30, 1},
+                               {"num_topk", RH_CASE_TOPK, 1 << 20, 1},
+                               {"num_experts", RH_CASE_EXPERTS, RH_ROUTING_EXPERTS_MAX, 1}};
 
 static const Way *ways_of(const RhCsv *csv)
 {
@@ -55,16 +58,16 @@ static const char *cell(const RhCsv *csv, const RhCsvRow *cells, const char *nam
 }
 
 /* Writes a whole number as a number and as its text, for reports. */
-static bool say_whole(RhCaseTable *table, const RhCsvRow *cells, const char *name, int64_t most,
-                      int64_t times, RhCaseColumn to, RhCaseRow *row, GError **error)
+static bool say_whole(RhCaseTable *table, const RhCsvRow *cells, const Whole *whole, RhCaseRow *row,
+                      GError **error)
 {
     int64_t value = 0;
-    if (!rh_csv_whole(table->csv, cells, rh_csv_column(table->csv, name), 1, most, 0, &value,
-                      error))
+    if (!rh_csv_whole(table->csv, cells, rh_csv_column(table->csv, whole->name), 1, whole->most,
+                      &value, error))
         return false;
-    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value * times);
-    row->whole[to] = value * times;
-    row->text[to] = value > 0 ? g_string_chunk_insert_const(table->texts, text) : "";
+    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value * whole->times);
+    row->whole[whole->column] = value * whole->times;
+    row->text[whole->column] = value > 0 ? g_string_chunk_insert_const(table->texts, text) : "";
     return true;
 }
 
@@ -73,8 +76,7 @@ static bool say_time(const RhCsv *csv, const RhCsvRow *cells, const Way *way, Rh
 {
     for (int i = 0; way->times[i]; i++) {
         double us = 0;
-        if (!rh_csv_number(csv, cells, rh_csv_column(csv, way->times[i]), 0, TIME_MOST, 0, &us,
-                           error))
+        if (!rh_csv_number(csv, cells, rh_csv_column(csv, way->times[i]), 0, TIME_MOST, &us, error))
             return false;
         row->exchange_s += 1e-6 * us;
     }
@@ -96,10 +98,10 @@ static bool read_way(RhCaseTable *table, const RhCsvRow *cells, const Way *way, 
     row.text[RH_CASE_OP] = way->op;
     row.text[RH_CASE_DTYPE] = way->dtype;
     for (size_t i = 0; i < G_N_ELEMENTS(shared); i++)
-        if (!say_whole(table, cells, shared[i].name, shared[i].most, shared[i].times,
-                       shared[i].column, &row, error))
+        if (!say_whole(table, cells, &shared[i], &row, error))
             return false;
-    if ((way->sms && !say_whole(table, cells, way->sms, 1024, 1, RH_CASE_SMS, &row, error)) ||
+    const Whole sms = {way->sms, RH_CASE_SMS, 1024, 1};
+    if ((way->sms && !say_whole(table, cells, &sms, &row, error)) ||
         !say_time(csv, cells, way, &row, error))
         return false;
     g_array_append_val(table->rows, row);
