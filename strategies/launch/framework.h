@@ -54,7 +54,7 @@ typedef struct RhFramework {
     const char *assigned; /* between a flag and its value: " ", "=" */
     const char *dashes;   /* before a flag: "--", "" */
     /* For a launch that is read: what is so where nothing is said (a layout's text), settings that
-     * change no cost (patterns, "|" between), and what is worked out when all is read. */
+     * change no cost (patterns, "|" between; "name=a/b": at these values), and what is worked out when all is read. */
     const char *usual, *costless;
     void (*finish)(RhLaunchReading *r);
     const struct RhFramework *kin; /* whose rows are tried by the last part of a name; NULL: none */

@@ -269,27 +269,30 @@ static const RhLaunchRow rows[] = {
     {.name = "use_qk_norm", .size = RH_SIZE_QK_NORM, .on = 1},
     {.name = "attention_bias", .size = RH_SIZE_QKV_BIASED, .on = 1},
     {.name = "logits_via_embedding", .read = read_tied},
+    {.name = "opt_type", .read = rh_launch_read_optimizer},
 };
 
 /* Patterns of settings that change neither time nor memory of a step. */
 static const char costless[] =
-    "run_name|base_output_directory|base_config|steps|learning_rate*|warmup_*|adam_*|opt_type|"
+    "run_name|base_output_directory|base_config|steps|learning_rate*|warmup_*|adam_*|"
     "dataset_*|hf_*|tokenizer_*|tfds_*|grain_*|enable_checkpointing|async_checkpointing|"
     "checkpoint_*|load_*|save_*|gcs_*|metrics_*|log_*|enable_tensorboard|tensorboard_*|vertex_*|"
     "use_vertex_*|enable_goodput*|monitor_*|profile*|skip_first_n_*|upload_all_*|jax_cache_dir|"
-    "hardware|enable_single_controller|attention|attention_type|packing|dtype|weight_dtype|"
-    "scan_layers|rope_*|normalization_layer_epsilon|enable_dropout|eval_*|init_*|data_*|per_*_seed|"
+    "hardware|enable_single_controller|attention=autoselected/flash/cudnn_flash_te/cudnn_flash_jax|"
+    "attention_type=global/mla|packing|dtype=bfloat16|weight_dtype=float32|"
+    "scan_layers|rope_*|normalization_layer_epsilon|enable_dropout=false|eval_*|init_*|data_*|per_*_seed|"
     "reuse_example_batch|enable_data_shuffling|shard_mode|allow_split_physical_axes|mesh_axes|"
     "logical_axis_rules|compile_*|compiled_*|dump_*|stack_trace_*|collect_stack_trace|"
-    "gradient_clipping_threshold|cosine_*|megablox|sparse_matmul|sa_*|enable_jax_profiler|"
+    "gradient_clipping_threshold|cosine_*|megablox=true|sparse_matmul=true|sa_*|enable_jax_profiler|"
     "mlp_activations|use_iota_embed|local_checkpoint_*|max_prefill_*|model_call_mode|"
-    "use_replicator_service|normalize_embedding_logits|logits_dot_in_fp32|z_loss_*|record_*|"
-    "trainable_position_size|use_untrainable_*|num_slices|optimizer_memory_host_offload|mu_dtype|"
-    "use_tokamax_*|context_parallel_load_balance|custom_mesh|shardy|use_ring_*|packing*|"
-    "base_config.*|dropout_rate|force_unroll|remat_policy_for_vit|target_eval_loss|"
-    "expansion_factor_*|load_balance_loss_weight|matmul_precision|activations_in_float32|"
+    "use_replicator_service|normalize_embedding_logits|logits_dot_in_fp32=false|z_loss_*|record_*|"
+    "trainable_position_size|use_untrainable_*|num_slices|optimizer_memory_host_offload=false|mu_dtype=float32|"
+    "use_tokamax_*=false|context_parallel_load_balance=true|custom_mesh|shardy|use_ring_*=false|"
+    "packing*|"
+    "base_config.*|dropout_rate=0/0.0|force_unroll=false|remat_policy_for_vit|target_eval_loss|"
+    "expansion_factor_*|load_balance_loss_weight|matmul_precision=default|activations_in_float32=false|"
     "inference_*|prefill_*|decode_*|autoregressive_*|quantize_kvcache|kv_quant_*|ar_cache_*|"
-    "compute_axis_order|reshape_q|cast_logits_to_fp32|float32_*|fused_*|use_*_embedding*|"
+    "cast_logits_to_fp32=true|float32_*=false|fused_*=false|use_*_embedding*|"
     "source_checkpoint*";
 
 const RhFramework rh_framework_maxtext_read = {.name = "maxtext",

@@ -141,6 +141,10 @@ static const RhLaunchRow megatron_rows[] = {
     OWN("main-grads-dtype", gradients),
     OWN("fp4-param-gather", fp4_weights),
     OWN("fp8-param-gather", fp8_weights),
+    {.name = "optimizer", .read = rh_launch_read_optimizer},
+    {.name = "rampup-batch-size",
+     .also = "model.rampup_batch_size",
+     .read = rh_megatron_read_rampup},
     READ("optimizer-cpu-offload", offloaded),
     READ("mtp-num-layers", predicted),
     READ("model-name", model),
@@ -149,37 +153,35 @@ static const RhLaunchRow megatron_rows[] = {
 
 /* Patterns of flags that change neither time nor memory of a step. */
 static const char costless[] =
-    "deterministic-mode|use-persistent-ckpt-worker|lr|lr-*|min-lr|adam-*|sgd-*|weight-decay*|start-weight-decay|end-weight-decay|clip-grad|"
+    "use-persistent-ckpt-worker|lr|lr-*|min-lr|adam-*|sgd-*|weight-decay*|start-weight-decay|end-weight-decay|clip-grad|"
     "train-iters|train-samples|exit-*|log-*|no-log-*|save|save-*|load|load-*|no-load-*|no-save-*|"
     "eval-*|skip-train|data-*|*-data-path|split|tokenizer-*|vocab-file|merge-file|vocab-extra-ids|"
     "make-vocab-size-divisible-by|wandb-*|tensorboard-*|seed|init-method-*|override-opt*|"
     "use-checkpoint-*|finetune|pretrained-checkpoint|distributed-backend|distributed-timeout*|"
     "local-rank|num-workers|dataloader-*|num-dataset-*|mock-data|no-mmap-*|no-create-*|timing-*|"
-    "optimizer|decoupled-*|rampup-batch-size|loss-scale|initial-loss-scale|min-loss-scale|"
-    "loss-scale-window|hysteresis|squared-relu|moe-grouped-gemm|moe-token-dispatcher-type|"
-    "moe-router-num-groups|attention-backend|attention-dropout|hidden-dropout|rotary-percent|"
-    "rope-*|no-rope-fusion|rotary-scaling-factor|rotary-seq-len-*|norm-epsilon|"
-    "apply-layernorm-1p|transformer-impl|fp4-recipe|use-precision-aware-optimizer|"
+    "decoupled-*|loss-scale|initial-loss-scale|min-loss-scale|"
+    "loss-scale-window|hysteresis|squared-relu|moe-grouped-gemm|moe-token-dispatcher-type=alltoall/flex|"
+    "moe-router-num-groups|attention-backend=auto/flash/fused|attention-dropout|hidden-dropout|rotary-percent|"
+    "rope-*|rotary-scaling-factor|rotary-seq-len-*|norm-epsilon|"
+    "apply-layernorm-1p|transformer-impl=transformer_engine|fp4-recipe|use-precision-aware-optimizer|"
     "exp-avg-sq-dtype|main-params-dtype|grad-reduce-in-bf16|accumulate-allreduce-grads-in-fp32|"
-    "reuse-grad-buf-for-mxfp8-param-ag|overlap-param-gather*|no-gradient-accumulation-fusion|"
+    "overlap-param-gather*|no-gradient-accumulation-fusion|"
     "init-model-with-meta-device|check-*|no-check-*|rerun-*|result-*|error-injection-*|"
-    "manual-gc*|empty-unused-*|profile*|use-pytorch-profiler|memory-snapshot-*|record-memory-*|"
+    "manual-gc*|empty-unused-memory-level=0|profile*|use-pytorch-profiler|memory-snapshot-*|record-memory-*|"
     "moe-router-load-balancing-type|moe-aux-loss-coeff|moe-z-loss-coeff|moe-router-score-function|"
     "moe-router-dtype|moe-router-enable-*|moe-router-bias-update-rate|moe-router-topk-scaling-*|"
     "moe-router-pre-softmax|moe-per-layer-logging|moe-input-jitter-eps|moe-token-drop-policy|"
-    "moe-router-force-load-balancing|moe-use-legacy-grouped-gemm|moe-router-group-topk|"
+    "moe-router-force-load-balancing|moe-router-group-topk|"
     "use-mcore-models|use-legacy-models|no-position-embedding|async-save|use-dist-ckpt*|"
-    "ckpt-*|auto-detect-ckpt-*|dist-ckpt-*|attention-softmax-in-fp32|no-masked-softmax-fusion|"
+    "ckpt-*|auto-detect-ckpt-*|dist-ckpt-*|attention-softmax-in-fp32|"
     "apply-query-key-layer-scaling|no-query-key-layer-scaling|use-flash-attn|"
-    "reset-attention-mask|reset-position-ids|eod-mask-loss|no-rope-freq|one-logger-*|"
+    "reset-position-ids|eod-mask-loss|no-rope-freq|one-logger-*|"
     "enable-one-logger|*-one-logger|app-tag-*|disable-straggler-*|straggler-*|log-straggler|"
     "lazy-mpu-init|use-cpu-initialization|train-sync-interval|adlr-*|calculate-per-token-loss|"
     "rotary-interleaved|use-rope-scaling|no-initialization|mscale*|beta-fast|beta-slow|"
-    "no-persist-layer-norm|te-rng-tracker|inference-rng-tracker|legacy-tokenizer|"
-    "per-split-data-args-path|replication|spec|export-*|max-tokens-to-oom|hf-*|config-*|"
-    "fp8-margin|fp8-interval|fp8-amax-*|no-fp8-wgrad|first-last-layers-bf16|"
-    "no-bias-gelu-fusion|no-bias-swiglu-fusion|no-bias-dropout-fusion|cross-entropy-loss-fusion|"
-    "cross-entropy-fusion-impl|distributed-*|nnodes|master-*|node-rank";
+    "te-rng-tracker|inference-rng-tracker|legacy-tokenizer|"
+    "per-split-data-args-path|replication|export-*|max-tokens-to-oom|hf-*|config-*|"
+    "fp8-margin|fp8-interval|fp8-amax-*|distributed-*|nnodes|master-*|node-rank";
 
 /* --- the environment --- */
 

@@ -41,6 +41,7 @@ void rh_megatron_say_rest(RhLaunchText *t);
 char *rh_megatron_write_bf16(const RhLaunchText *t);
 void rh_megatron_read_bf16(RhLaunchReading *r, const char *text);
 char *rh_megatron_write_fp16(const RhLaunchText *t);
+void rh_megatron_read_rampup(RhLaunchReading *r, const char *text);
 void rh_megatron_read_fp16(RhLaunchReading *r, const char *text);
 char *rh_megatron_write_fp8_format(const RhLaunchText *t);
 void rh_megatron_read_fp8_format(RhLaunchReading *r, const char *text);

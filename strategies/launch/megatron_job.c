@@ -41,10 +41,18 @@ char *rh_megatron_write_bf16(const RhLaunchText *t)
     return is_half(t) ? NULL : g_strdup("");
 }
 
+/* Sets the format of 16 bits; Megatron-LM asserts that there is one. */
+static void set_half(RhLaunchReading *r, int64_t half)
+{
+    if (r->work[WORK_HALF] > 0 && r->work[WORK_HALF] != half)
+        rh_launch_problem(r, "leave one of them out", "bf16 and fp16 exclude each other");
+    r->work[WORK_HALF] = half;
+}
+
 void rh_megatron_read_bf16(RhLaunchReading *r, const char *text)
 {
     if (rh_launch_read_switch(text))
-        r->work[WORK_HALF] = 1;
+        set_half(r, 1);
 }
 
 char *rh_megatron_write_fp16(const RhLaunchText *t)
@@ -55,12 +63,18 @@ char *rh_megatron_write_fp16(const RhLaunchText *t)
 void rh_megatron_read_fp16(RhLaunchReading *r, const char *text)
 {
     if (rh_launch_read_switch(text))
-        r->work[WORK_HALF] = 2;
+        set_half(r, 2);
 }
 
 char *rh_megatron_write_fp8_format(const RhLaunchText *t)
 {
     return format_word(t, "fp8") ? g_strdup("hybrid") : NULL;
+}
+
+void rh_megatron_read_rampup(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        rh_launch_tell(r, "%s: the step of the full batch is simulated", r->at->name);
 }
 
 void rh_megatron_read_fp8_format(RhLaunchReading *r, const char *text)

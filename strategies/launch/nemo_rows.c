@@ -6,6 +6,12 @@
 #include "strategies/launch/megatron.h"
 #include "strategies/launch/readers.h"
 
+/* Figures that these alone have, behind those of Megatron-LM (megatron_job.c). */
+enum {
+    WORK_OFFLOADS = RH_WORK_OWN + 18, /* 1: activations of some layers go to the host */
+    WORK_OFFLOADED,                   /* so many */
+};
+
 static void read_precision(RhLaunchReading *r, const char *text)
 {
     rh_megatron_read_fp16(r, strstr(text, "16") && !strstr(text, "bf16") ? "true" : "false");
@@ -25,6 +31,7 @@ static void read_optimizer(RhLaunchReading *r, const char *text)
 {
     if (strstr(text, "distributed") || strstr(text, "mcore"))
         rh_megatron_read_shared(r, "true");
+    rh_launch_read_optimizer(r, text);
 }
 
 static void read_activation(RhLaunchReading *r, const char *text)
@@ -72,8 +79,21 @@ static void read_dispatcher(RhLaunchReading *r, const char *text)
         rh_megatron_read_dispatcher(r, "deepep");
 }
 
+/* Reads layers whose activations go to the host, as a share of all. */
+static void finish_offload(RhLaunchReading *r)
+{
+    g_autoptr(RhModel) model = r->model ? rh_model_load(r->model, NULL) : NULL;
+    int64_t layers = r->sizes[RH_SIZE_LAYERS] > 0 ? r->sizes[RH_SIZE_LAYERS]
+                     : model                      ? model->layers_count
+                                                  : 0;
+    int64_t offloaded = r->work[WORK_OFFLOADS] == 1 ? r->work[WORK_OFFLOADED] : 0;
+    if (layers > 0 && offloaded > 0)
+        rh_launch_store(r, RH_ROW_KNOB(offload), MIN((100 * offloaded + layers / 2) / layers, 100));
+}
+
 static void finish(RhLaunchReading *r)
 {
+    finish_offload(r);
     if (r->sizes[RH_SIZE_ROTARY] < 0 && r->sizes[RH_SIZE_RMS] == 1)
         r->sizes[RH_SIZE_ROTARY] = 1;
     rh_megatron_finish(r);
@@ -128,6 +148,10 @@ static const RhLaunchRow rows[] = {
      .knob = RH_ROW_KNOB(tensor_overlap),
      .on = 1},
     {.name = "model.moe_token_dispatcher_type", .read = read_dispatcher},
+    {.name = "cpu_offloading", .also = "model.cpu_offloading", .work = WORK_OFFLOADS, .on = 1},
+    {.name = "cpu_offloading_num_layers",
+     .also = "model.cpu_offloading_num_layers",
+     .work = WORK_OFFLOADED},
     {.name = "model.peft.lora_tuning.adapter_dim",
      .also = "peft.dim|model.peft.dim",
      .work = RH_WORK_LORA_RANK},
@@ -135,7 +159,7 @@ static const RhLaunchRow rows[] = {
 
 /* Patterns of settings that change neither time nor memory of a step. */
 static const char costless[] =
-    "activation_func|layernorm_epsilon|grad_reduce_in_fp32|gradient_accumulation_fusion|"
+    "cpu_offloading_activations|cpu_offloading_weights=false|activation_func|layernorm_epsilon|grad_reduce_in_fp32|gradient_accumulation_fusion|"
     "should_pad_vocab|tp_comm_bootstrap_backend|tp_comm_overlap_cfg|iterations|tokenizer|data|"
     "base|rope_scaling*|name|run.*|exp_manager.*|trainer.max_*|trainer.log_*|trainer.val_*|trainer.limit_*|"
     "trainer.accelerator|trainer.enable_*|trainer.benchmark|trainer.use_distributed_sampler|"
@@ -147,20 +171,22 @@ static const char costless[] =
     "train.train_iters|train.eval_*|validation.*|dist.*|_target_|*._target_|defaults*|hydra.*|"
     "model.use_cpu_initialization|model.hidden_dropout|model.attention_dropout|"
     "model.ffn_dropout|model.layernorm_epsilon|model.make_vocab_size_divisible_by|"
-    "model.pre_process|model.post_process|model.persist_layer_norm|model.transformer_engine|"
-    "model.mcore_gpt|model.seed|model.headscale|model.openai_gelu|model.*_fusion|"
-    "model.rotary_percentage|model.position_embedding_type|model.grad_*|model.native_amp_*|"
+    "model.pre_process|model.post_process|model.persist_layer_norm=true|model.transformer_engine=true|"
+    "model.mcore_gpt|model.seed|model.headscale|model.openai_gelu|model.*_fusion=true|"
+    "model.rotary_percentage|model.position_embedding_type|model.grad_div_ar_fusion=true|model.grad_allreduce_chunk_size_mb|model.native_amp_*|"
     "model.fp16_*|model.hysteresis|model.onnx_safe|model.apex_*|model.gc_interval|"
-    "model.apply_*|model.transformer_block_type|model.normalize_attention_scores|"
-    "model.rampup_batch_size|model.bias_*|model.masked_softmax_fusion|model.megatron_*|"
-    "model.fp8_*|model.fp8_e4m3|model.reduce_amax|model.use_emha|model.ub_tp_comm_overlap_cfg|"
-    "model.tp_comm_overlap_*|model.gradient_*|model.async_grad_allreduce|model.do_layer_norm_*|"
-    "model.num_micro_batches_with_partial_*|model.sync_batch_comm|model.activations_checkpoint_*|"
-    "model.seq_len_interpolation_factor|model.scale_positional_embedding|model.use_flash_attention|"
+    "model.apply_query_key_layer_scaling|model.apply_rope_fusion=true|model.transformer_block_type|model.normalize_attention_scores|"
+    "model.bias_*=true|model.megatron_legacy|model.megatron_lm_compatible|"
+    "model.fp8_e4m3|model.fp8_hybrid|model.fp8_margin|model.fp8_interval|model.fp8_amax_*|"
+    "model.fp8_wgrad=true|model.fp8_dot_product_attention=false|model.fp8_multi_head_attention=false|"
+    "model.reduce_amax|model.use_emha|model.ub_tp_comm_overlap_cfg|"
+    "model.gradient_as_bucket_view|model.gradient_accumulation_fusion=true|model.async_grad_allreduce|model.do_layer_norm_*|"
+    "model.sync_batch_comm|"
+    "model.seq_len_interpolation_factor|model.scale_positional_embedding|model.use_flash_attention=true|"
     "model.get_attention_mask_from_fusion|model.dist_ckpt_*|model.nccl_communicator_*|"
-    "model.sharp|model.enable_megatron_timers|model.megatron_timer_*|model.inference.*|"
+    "model.sharp=false|model.enable_megatron_timers|model.megatron_timer_*|model.inference.*|"
     "inference.*|model.use_scaled_init_method|model.attention_type|model.batch_p2p_comm|"
-    "model.overlap_p2p_comm|cluster.*|env_vars.*|stages*|train.*|data.*|dataset.*";
+    "model.overlap_p2p_comm=true|cluster.*|env_vars.*|stages*|train.*|data.*|dataset.*";
 
 const RhFramework rh_framework_nemo_read = {.name = "nemo",
                                             .title = "NeMo",

@@ -138,6 +138,14 @@ void rh_launch_store(RhLaunchReading *r, int32_t place, int64_t value)
     r->given |= UINT64_C(1) << (place - 1);
 }
 
+void rh_launch_read_optimizer(RhLaunchReading *r, const char *text)
+{
+    g_autofree char *plain = g_ascii_strdown(text, -1);
+    if (*plain && !strstr(plain, "adam") && strcmp(plain, "auto") != 0)
+        rh_launch_tell(r, "%s %s is simulated as Adam, which keeps two moments of each weight",
+                       r->at->name, text);
+}
+
 /* --- reading --- */
 
 /* Does a name stand in "a|b|c"? A flag's "-" and "_" are one. */
@@ -169,18 +177,39 @@ static const RhLaunchRow *row_of(const RhFramework *f, const char *name)
     return f->kin ? row_of(f->kin, dot ? dot + 1 : name) : NULL;
 }
 
-/* Is it a setting without effect on the cost? Patterns have "*" at their ends alone. */
-static bool is_costless(const RhFramework *f, const char *name)
+/* Is a value one of "a/b"? A switch that is given stands for true. */
+static bool is_value(const char *values, const char *text)
+{
+    g_auto(GStrv) each = g_strsplit(values, "/", -1);
+    for (char **value = each; *value; value++)
+        if (g_ascii_strcasecmp(*value, *text ? text : "true") == 0)
+            return true;
+    return false;
+}
+
+/* Is it a setting without effect on the cost? Patterns have "*" at their ends alone; "name=a/b" is of
+ * these values alone. */
+static bool is_costless(const RhFramework *f, const char *name, const char *text)
 {
     g_auto(GStrv) patterns = g_strsplit(f->costless ? f->costless : "", "|", -1);
     g_autofree char *plain = g_strdelimit(g_strdup(name), "_", '-');
     for (char **pattern = patterns; *pattern; pattern++) {
+        char *values = strchr(*pattern, '=');
+        if (values)
+            *values++ = 0;
         g_strdelimit(*pattern, "_", '-');
-        if (g_pattern_match_simple(*pattern, plain))
+        if (g_pattern_match_simple(*pattern, plain) && (!values || is_value(values, text)))
             return true;
     }
     const char *dot = strrchr(name, '.');
-    return f->kin && is_costless(f->kin, dot ? dot + 1 : name);
+    return f->kin && is_costless(f->kin, dot ? dot + 1 : name, text);
+}
+
+/* Is it a count of which there must be one at least? */
+static bool is_count(const RhLaunchRow *row)
+{
+    return row->knob == RH_ROW_KNOB(microbatch) || row->work == RH_WORK_GLOBAL_BATCH ||
+           row->work == RH_WORK_ACCUMULATION || row->work == RH_WORK_SEQUENCE;
 }
 
 static void read_by(RhLaunchReading *r, const RhLaunchRow *row, const char *text)
@@ -199,7 +228,11 @@ static void read_by(RhLaunchReading *r, const RhLaunchRow *row, const char *text
     } else if (!rh_launch_read_number(r, text, &value)) {
         return;
     }
-    if (row->knob > 0)
+    if (row->may_be_unset && value == -1)
+        return;
+    if (is_count(row) && value < 1)
+        rh_launch_problem(r, "1 or more", "%s must be at least 1, not %s", r->at->name, text);
+    else if (row->knob > 0)
         rh_launch_store(r, row->knob, value);
     else if (row->size > 0)
         r->sizes[row->size] = value;
@@ -224,7 +257,7 @@ static void read_setting(RhLaunchReading *r, const RhLaunchSetting *s)
     r->at = s;
     bool has_own_use = row && (row->read || row->knob || row->size || row->work);
     bool is_switch = row && row->on != 0;
-    if (!row && (!*s->name || is_costless(r->framework, s->name)))
+    if (!row && (!*s->name || is_costless(r->framework, s->name, s->text)))
         return;
     if (!row) {
         g_ptr_array_add(r->unknown, g_steal_pointer(&line));

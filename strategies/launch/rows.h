@@ -89,7 +89,8 @@ typedef struct RhLaunchRow {
     /* Returns the value to write, "" of a switch, NULL: nothing is written. Caller frees. */
     char *(*write)(const struct RhLaunchText *t);
     void (*read)(RhLaunchReading *r, const char *text);
-    bool quoted; /* the value needs quotes in a shell */
+    bool quoted;       /* the value needs quotes in a shell */
+    bool may_be_unset; /* -1: the framework works it out */
 } RhLaunchRow;
 
 #define RH_ROW_ALWAYS      INT64_MIN
@@ -115,6 +116,8 @@ bool rh_launch_read_number(RhLaunchReading *r, const char *text, int64_t *value)
 bool rh_launch_read_switch(const char *text);
 /* Stores a knob's number or value, as -s has it; a problem where the knob has no such value. */
 void rh_launch_store(RhLaunchReading *r, int32_t knob, int64_t value);
+/* Reads the name of an optimizer, and tells that another than Adam is simulated as Adam. */
+void rh_launch_read_optimizer(RhLaunchReading *r, const char *text);
 void rh_launch_problem(RhLaunchReading *r, const char *help, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 void rh_launch_tell(RhLaunchReading *r, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -2,7 +2,7 @@
 /* TorchTitan's settings as rows. Private to this folder. */
 #include "strategies/launch/framework.h"
 
-#define RH_TORCHTITAN_ROWS 45
+#define RH_TORCHTITAN_ROWS 46
 extern const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS];
 /* Patterns of settings that change neither time nor memory of a step. */
 extern const char rh_torchtitan_costless[];

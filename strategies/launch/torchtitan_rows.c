@@ -535,7 +535,9 @@ const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
     {.name = "training.seq_len", .work = RH_WORK_SEQUENCE, .otherwise = RH_ROW_ALWAYS},
     {.name = "training.global_batch_size",
      .work = RH_WORK_GLOBAL_BATCH,
-     .otherwise = RH_ROW_ALWAYS},
+     .otherwise = RH_ROW_ALWAYS,
+     .may_be_unset = true},
+    {.name = "optimizer.name", .read = rh_launch_read_optimizer},
     {.name = "model.converters", .write = write_converter, .read = read_converter},
     {.name = "model.name", .read = read_model_name},
     {.name = "model.flavor", .read = read_flavor},
@@ -557,17 +559,20 @@ const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
 
 /* Patterns of settings that change neither time nor memory of a step. */
 const char rh_torchtitan_costless[] =
-    "job.*|profiling.*|metrics.*|optimizer.name|optimizer.lr|optimizer.eps|"
-    "optimizer.beta*|optimizer.weight_decay|optimizer.fused|optimizer.implementation|"
+    "job.*|profiling.*|metrics.*|optimizer.lr|optimizer.eps|"
+    "optimizer.beta*|optimizer.weight_decay|optimizer.fused=true|optimizer.implementation=fused|"
     "lr_scheduler.*|checkpoint.*|comm.*|debug.*|"
     "validation.*|training.dataset*|training.steps|training.max_norm|training.gc_*|training.seed|"
-    "training.deterministic|training.warmup_steps|training.mixed_precision_*|training.dataloader.*|"
-    "training.compile|training.data_*|compile.*|experimental.custom_*|fault_tolerance.*|"
+    "training.deterministic|training.warmup_steps|training.mixed_precision_param=bfloat16|training.mixed_precision_reduce=float32|"
+    "training.dataloader.*|"
+    "training.compile|training.data_*|compile.*|experimental.custom_import|fault_tolerance.enable=false|fault_tolerance.replica*|"
+    "fault_tolerance.group*|fault_tolerance.process*|fault_tolerance.min*|fault_tolerance.semi*|"
     "memory_estimation.*|activation_checkpoint.selective_ac_option|activation_checkpoint.per_op_*|"
     "activation_checkpoint.early_stop|activation_checkpoint.debug|"
     "activation_checkpoint.preserve_rng_state|activation_checkpoint.determinism_check|float8.*|"
-    "quantize.*|mx.*|parallelism.context_parallel_load_balancer|model.norm_type|"
-    "model.print_after_conversion|parallelism.disable_loss_parallel|training.disable_loss_parallel|"
-    "tokenizer.*|dump.*|parallelism.enable_compiled_autograd|training.enable_compiled_autograd|"
-    "experimental.enable_compiled_autograd|norm_eps|qk_norm|scaling_factor|low_freq_factor|"
+    "quantize.*|mx.*|parallelism.context_parallel_load_balancer=headtail|model.norm_type|"
+    "model.print_after_conversion|parallelism.disable_loss_parallel=false|training.disable_loss_parallel=false|"
+    "tokenizer.*|dump.*|parallelism.enable_compiled_autograd=false|"
+    "training.enable_compiled_autograd=false|"
+    "experimental.enable_compiled_autograd=false|norm_eps|qk_norm|scaling_factor|low_freq_factor|"
     "high_freq_factor|original_max_position_embeddings|rope_scaling_args|moe_*|score_*|*route*";

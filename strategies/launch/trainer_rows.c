@@ -14,19 +14,35 @@ enum {
     WORK_FULL,               /* layers are recomputed */
     WORK_FOUR,               /* frozen weights of 4 bits */
     WORK_EIGHT,              /* moments of 8 bits */
-    WORK_TENSOR,
+    WORK_SAID_HALF,          /* WORK_HALF, by a word other than "auto" */
 };
+
+static bool is_auto(const char *text)
+{
+    return strcmp(text, "auto") == 0;
+}
+
+/* Sets the format of 16 bits. DeepSpeed and the Trainer refuse both at once; "auto" of a ds_config.json
+ * is what the Trainer's option says, that of axolotl bf16 where the GPU has it. */
+static void set_half(RhLaunchReading *r, int64_t half, bool said)
+{
+    if (said && r->work[WORK_SAID_HALF] > 0 && r->work[WORK_SAID_HALF] != half)
+        rh_launch_problem(r, "leave one of them out", "bf16 and fp16 exclude each other");
+    if (said)
+        r->work[WORK_SAID_HALF] = half;
+    r->work[WORK_HALF] = half;
+}
 
 static void read_half(RhLaunchReading *r, const char *text)
 {
     if (rh_launch_read_switch(text))
-        r->work[WORK_HALF] = 1; /* "auto" of axolotl is bf16 where the GPU has it */
+        set_half(r, 1, !is_auto(text));
 }
 
 static void read_fp16(RhLaunchReading *r, const char *text)
 {
-    if (rh_launch_read_switch(text) && strcmp(text, "auto") != 0)
-        r->work[WORK_HALF] = 2;
+    if (rh_launch_read_switch(text) && !is_auto(text))
+        set_half(r, 2, true);
 }
 
 static void read_fp8(RhLaunchReading *r, const char *text)
@@ -123,6 +139,23 @@ static void read_bits(RhLaunchReading *r, const char *text)
 static void read_optimizer(RhLaunchReading *r, const char *text)
 {
     r->work[WORK_EIGHT] = strstr(text, "8bit") != NULL;
+    rh_launch_read_optimizer(r, text);
+}
+
+static void read_eight_bits(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        rh_launch_tell(r, "frozen weights of 8 bits are simulated in 16 bits");
+}
+
+/* Reads what is trained for: all but next tokens of one model needs more than is simulated. */
+static void read_stage(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text) && strcmp(text, "sft") != 0 && strcmp(text, "pt") != 0)
+        rh_launch_tell(r,
+                       "%s %s: a step of supervised fine-tuning is simulated; the passes and the "
+                       "memory of further models or samples are not",
+                       r->at->name, text);
 }
 
 static void read_deepspeed(RhLaunchReading *r, const char *text)
@@ -189,6 +222,28 @@ static void finish_adapters(RhLaunchReading *r)
         g_ptr_array_add(r->sets, g_strdup_printf("lora.modules=%s", r->texts[0]));
 }
 
+/* Works out the batch of a GPU where none is said: of the whole batch, or the trainer's default. */
+static void finish_batch(RhLaunchReading *r)
+{
+    const RhLayout *l = &r->layout;
+    int64_t all = r->work[RH_WORK_GLOBAL_BATCH], gpus = r->work[RH_WORK_GPUS];
+    int64_t replicas = gpus / MAX(rh_launch_times(l->tp, l->cp), 1);
+    int64_t micro = replicas > 0 ? all / replicas / MAX(r->work[RH_WORK_ACCUMULATION], 1) : 0;
+    int64_t usual = r->framework == &rh_framework_axolotl ? 1 : 8; /* per_device_train_batch_size */
+    if (r->given & RH_KNOB_BIT(microbatch))
+        return;
+    if (all > 0 && micro > 0)
+        rh_launch_store(r, RH_ROW_KNOB(microbatch), micro);
+    else if (all > 0)
+        rh_launch_tell(r,
+                       "no batch of a GPU is said, nor how many GPUs: micro-batch 1 is simulated");
+    else
+        rh_launch_store(r, RH_ROW_KNOB(microbatch), usual);
+    if (all <= 0)
+        rh_launch_tell(r, "no batch of a GPU is said: %" G_GINT64_FORMAT ", the trainer's default",
+                       usual);
+}
+
 static void finish(RhLaunchReading *r)
 {
     int64_t fsdp = r->work[WORK_FSDP];
@@ -211,6 +266,7 @@ static void finish(RhLaunchReading *r)
         g_ptr_array_add(r->sets, g_strdup("moments=8bit"));
     if (r->work[RH_WORK_ACCUMULATION] < 0 && r->work[RH_WORK_GLOBAL_BATCH] < 0)
         r->work[RH_WORK_ACCUMULATION] = 1;
+    finish_batch(r);
     finish_adapters(r);
     r->stack = "deepspeed";
 }
@@ -273,6 +329,8 @@ static const RhLaunchRow rows[] = {
     {.name = "lora_r", .also = "lora_rank|peft_lora_r|lora_dim", .read = read_rank},
     {.name = "lora_target_modules", .also = "lora_target", .read = read_targets},
     READ("load_in_4bit", read_four_bits),
+    READ("load_in_8bit", read_eight_bits),
+    {.name = "stage", .also = "rl", .read = read_stage},
     READ("quantization_bit", read_bits),
     {.name = "optimizer", .also = "optim|optimizer.type", .read = read_optimizer},
     /* a config.json that the launch writes */
@@ -291,41 +349,45 @@ static const RhLaunchRow rows[] = {
 /* Patterns of settings that change neither time nor memory of a step. */
 static const char costless[] =
     "hidden_act|rms_norm_eps|rope_scaling.*|tie_word_embeddings|attention_bias|mlp_bias|"
-    "sliding_window|use_sliding_window|max_window_layers|learning_rate|lr*|saves_per_epoch|num_warmup_steps|data_split|per_device_eval_batch_size|"
+    "use_sliding_window=false|learning_rate|lr*|saves_per_epoch|num_warmup_steps|data_split|per_device_eval_batch_size|"
     "num_padding_at_beginning|loss_watchdog_*|autotuning.*|"
     "zero_optimization.gather_16bit_*|zero_optimization.max_*|"
     "weight_decay|adam_*|warmup*|num_epochs|num_train_epochs|max_steps|"
     "logging_*|log_*|save_*|eval*|output_dir|overwrite_*|report_to|run_name|seed|data_seed|wandb_*|"
     "mlflow_*|comet_*|use_wandb|hub_*|push_to_hub|tokenizer*|model_type|trust_remote_code|dataset*|"
-    "datasets*|test_datasets*|val_set_size|val_size|train_on_inputs|group_by_length|special_tokens*|"
-    "tokens*|chat_template*|template|stage|do_train|do_eval|do_predict|ddp_timeout|resume_from_*|"
+    "datasets*|test_datasets*|val_set_size|val_size|train_on_inputs|group_by_length=false|special_tokens*|"
+    "tokens*|chat_template*|template|do_train|do_eval|do_predict|ddp_timeout|resume_from_*|"
     "preprocessing_*|dataloader_*|max_samples|overwrite_cache|plot_loss|gradient_clipping|"
     "max_grad_norm|steps_per_print|wall_clock_breakdown|scheduler*|optimizer.params*|"
     "zero_allow_untested_optimizer|zero_force_ds_cpu_optimizer|fp16.*|bf16.*|"
-    "zero_optimization.overlap_comm|zero_optimization.contiguous_gradients|"
-    "zero_optimization.reduce_scatter|zero_optimization.*_bucket_size|"
-    "zero_optimization.allgather_partitions|zero_optimization.sub_group_size|"
+    "zero_optimization.overlap_comm=true/auto|zero_optimization.contiguous_gradients=true/auto|"
+    "zero_optimization.reduce_scatter=true/auto|"
+    "zero_optimization.*_bucket_size=auto/500000000/200000000|"
+    "zero_optimization.allgather_partitions=true/auto|zero_optimization.sub_group_size|"
     "zero_optimization.stage3_*|zero_optimization.round_robin_gradients|"
     "zero_optimization.offload_*.*|zero_optimization.ignore_unused_parameters|"
     "zero_optimization.memory_efficient_linear|zero_optimization.elastic_checkpoint|"
     "zero_optimization.load_from_fp32_weights|prescale_gradients|dump_state|flops_profiler.*|"
     "comms_logger.*|tensorboard.*|csv_monitor.*|monitor_config.*|checkpoint.*|aio.*|"
-    "communication_data_type|data_types.*|amp.enabled|local_rank|gradient_checkpointing_kwargs*|"
-    "activation_checkpointing.*|base_model_config|base_model_ignore_patterns|strict|"
-    "dataset_prepared_path|early_stopping_patience|flash_attention|flash_attn|flash_attn_2|"
-    "sdp_attention|xformers_attention|s2_attention|attn_implementation|lora_alpha|lora_dropout|"
+    "amp.enabled=false|local_rank|gradient_checkpointing_kwargs*|"
+    "activation_checkpointing.*=false/0|activation_checkpointing.number_checkpoints|"
+    "base_model_config|base_model_ignore_patterns|strict|"
+    "dataset_prepared_path|early_stopping_patience|"
+    "flash_attention=true|flash_attn=true/auto/fa2/sdpa|flash_attn_2=true|sdp_attention=true|"
+    "xformers_attention=true|s2_attention=false|attn_implementation=flash_attention_2/sdpa|"
+    "lora_alpha|lora_dropout|"
     "lora_modules_to_save|lora_fan_in_fan_out|lora_target_linear|lora_model_dir|is_*_derived_model|"
-    "auto_resume_*|debug|pad_to_sequence_len|plugins|liger_*|use_fast_tokenizer|shuffle_*|"
-    "eval_sample_packing|remove_unused_columns|neftune_*|rl|rl_*|trl*|load_in_8bit|gptq*|unfrozen_*|"
+    "auto_resume_*|debug|pad_to_sequence_len|liger_*=false|use_fast_tokenizer|shuffle_*|"
+    "eval_sample_packing|remove_unused_columns|neftune_*|rl_*|trl*|"
     "tf32|fsdp_config.*|fsdp_*|do_*|train_file|validation_*|preprocess*|data_path|data_name|"
-    "cosine_*|hf_*|bnb_*|enable_liger_kernel|use_reentrant_gc|use_unsloth*|ray_*|resize_token_*|"
-    "additional_target|pure_bf16|include_*|average_tokens_across_devices|ignore_*|skip_*|"
-    "streaming|accelerator*|mixed_precision|world_size|process_index|torch_compile*|dp_replicate*|"
+    "cosine_*|hf_*|bnb_*|enable_liger_kernel=false|use_reentrant_gc|use_unsloth*=false|ray_*|resize_token_*|"
+    "additional_target|pure_bf16=false|include_*|average_tokens_across_devices|ignore_*|skip_*|"
+    "streaming|accelerator*|mixed_precision=bf16/fp16|world_size|process_index|torch_compile*=false|"
     "excess_length_strategy|loraplus_*|pref_*|ref_model*|reward_model*|simpo_*|kto_*|dpo_*|rm_*|"
-    "ppo_*|freeze_*|badam_*|galore_*|apollo_*|use_galore|use_apollo|use_badam|image_*|video_*|"
+    "ppo_*|badam_*|galore_*|apollo_*|use_galore=false|use_apollo=false|use_badam=false|image_*|video_*|"
     "cache_*|trainer|peft_*|use_flash_attn|use_4bit_*|splits|append_*|overrides_*|gc_steps|"
-    "experimental_*|lora_mlp_kernel|lora_qkv_kernel|lora_o_kernel|unsloth_*|cut_cross_entropy|"
-    "noisy_*|model_card*|curriculum*|min_lr*|metric_for_*|greater_is_*|load_best_*|"
+    "lora_mlp_kernel=false|lora_qkv_kernel=false|lora_o_kernel=false|cut_cross_entropy=false|"
+    "noisy_*|model_card*|curriculum_learning.enabled=false|min_lr*|metric_for_*|greater_is_*|load_best_*|"
     "zero_optimization.use_all_reduce_for_fetch_params|zero_optimization.zero_quantized_nontrainable*";
 
 #define TRAINER(its_name, its_title)                                                               \

@@ -263,6 +263,7 @@ static bool read_command(RhLaunchedDeployment *l, const RhServerCommand *said, C
         note(l, "%s cannot be read from here: its settings are not counted", said->config);
     settle_degrees(l, c);
     settle_rest(l, c);
+    c->d.pools[0].replicas *= MAX(said->replicas, 1);
     return true;
 }
 

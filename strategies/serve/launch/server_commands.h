@@ -22,6 +22,7 @@ typedef struct {
     GPtrArray *settings; /* owned RhServerSetting* */
     char *role;          /* name of its object in a larger file, as "prefill"; NULL: none */
     char *config;        /* a configuration file whose settings are not here; NULL: none */
+    int32_t replicas;    /* of the server, as its manifest says; 0: not said */
 } RhServerCommand;
 
 /* Owned RhServerCommand*, in the file's order. RH_ERROR_IO; RH_ERROR_INPUT with the place of what is
