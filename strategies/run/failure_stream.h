@@ -1,0 +1,19 @@
+#pragma once
+/* The failures of one replication, in order: drawn by the time to the next one, never step by step.
+ * Time is that in which the job runs, so that policies that lose different amounts of time meet the same
+ * failures; a trace is by the clock. Different streams of one seed are independent. */
+#include "strategies/run/training_run.h"
+
+typedef struct RhFailureStream RhFailureStream;
+
+RhFailureStream *rh_failure_stream_new(const RhTrainingRun *run, int32_t replication);
+void rh_failure_stream_free(RhFailureStream *stream);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFailureStream, rh_failure_stream_free)
+
+/* Running time until the next failure of a job of `size_frac` of its nodes, from `clock_s` on; HUGE_VAL:
+ * none follows. */
+double rh_failure_stream_next_s(RhFailureStream *stream, double size_frac, double clock_s);
+/* So much running time has passed without a failure. */
+void rh_failure_stream_run(RhFailureStream *stream, double size_frac, double time_s);
+/* The next failure strikes after the running time that next_s returned; returns its component. */
+int32_t rh_failure_stream_strike(RhFailureStream *stream);

@@ -1,0 +1,14 @@
+/* Restart from storage, on a replacement that the cluster always has. */
+#include "strategies/run/policies/policies.h"
+
+static void recover(RhRunState *state, bool node_away, RhRunRecovery *out)
+{
+    (void)node_away;
+    *out = (RhRunRecovery){.restart_s = rh_run_restart_s(state->run)};
+}
+
+const RhRunPolicy rh_run_policy_restart = {
+    .name = "restart",
+    .about =
+        "restart from storage; a node that fails is replaced at once from the cluster's others",
+    .recover = recover};

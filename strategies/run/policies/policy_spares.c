@@ -1,0 +1,18 @@
+/* Restart from storage, on a node of a pool: hot spares are up, cold ones are booted and checked first. Where
+ * the pool is empty, the job waits until a node is repaired. */
+#include "strategies/run/policies/policies.h"
+
+static void recover(RhRunState *state, bool node_away, RhRunRecovery *out)
+{
+    *out = (RhRunRecovery){.restart_s = rh_run_restart_s(state->run)};
+    if (!node_away)
+        return;
+    rh_run_repair(state, 1);
+    out->wait_s = rh_run_replace_s(state);
+}
+
+const RhRunPolicy rh_run_policy_spares = {
+    .name = "spares",
+    .about = "restart from storage on a spare node; without one, wait for a repair",
+    .takes_spares = true,
+    .recover = recover};

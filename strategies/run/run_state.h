@@ -1,0 +1,50 @@
+#pragma once
+/* A run under way, which policies see and change when something fails. */
+#include "sim/events.h"
+#include "strategies/run/training_run.h"
+
+typedef enum {
+    RH_RUN_NODE_BACK = 1, /* from repair: `who` nodes */
+    RH_RUN_GROUP_BACK     /* a replica group has caught up: `who` nodes */
+} RhRunEvent;
+
+typedef struct {
+    const RhTrainingRun *run;
+    double t_s;
+    double done_s;     /* work that is safe */
+    double position_s; /* work after that */
+    double open_s;     /* time since then */
+    int32_t hot, cold; /* spares at hand */
+    int32_t missing;   /* nodes that the job goes on without */
+    RhEvents *events;
+    double spent_s[RH_RUN_TIMES_LAST];
+    int64_t failures_count, failures_hidden_count; /* those that struck a restart are hidden */
+} RhRunState;
+
+/* What follows a failure, once it is detected. */
+typedef struct {
+    double wait_s;        /* nothing runs and nothing fails */
+    double restart_s;     /* a failure in it begins it again */
+    bool keeps_work;      /* steps since the last checkpoint count ... */
+    double keeps_every_s; /* ... up to a multiple of this; 0: all */
+} RhRunRecovery;
+
+typedef struct RhRunPolicy {
+    const char *name, *about;
+    bool takes_spares;   /* from a pool of --spares */
+    bool goes_on;        /* without the nodes that it misses */
+    bool joins_any_time; /* nodes that come back; else at a checkpoint, with a restart */
+    void (*recover)(RhRunState *state, bool node_away, RhRunRecovery *out);
+} RhRunPolicy;
+
+/* --- what policies do --- */
+/* Start-up and reading the last checkpoint from storage. */
+double rh_run_restart_s(const RhTrainingRun *run);
+/* Sends a node to repair. */
+void rh_run_repair(RhRunState *state, int32_t nodes);
+/* Takes a node from the pool: the time to wait for it. */
+double rh_run_replace_s(RhRunState *state);
+/* Nodes that came back by now are in the pool. */
+void rh_run_collect(RhRunState *state);
+/* Speed of the job without `missing` nodes, which leave by whole groups. */
+double rh_run_speed_frac(const RhTrainingRun *run, int32_t missing);

@@ -1,0 +1,181 @@
+#include "strategies/run/run_statistics.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "strategies/run/run_interval.h"
+
+#define ROUND        100 /* replications between two looks at the interval */
+#define SEARCH_RUNS  64  /* replications of each interval that a search tries */
+#define Z_95         1.959963984540054
+#define SEARCH_STEPS 24
+
+static RhIntervalProblem interval_problem(const RhTrainingRun *run)
+{
+    return (RhIntervalProblem){.mtbf_s = run->mtbf_s,
+                               .write_s = run->checkpoint.write_s,
+                               .down_s = run->detection_s,
+                               .restart_s = rh_run_restart_s(run)};
+}
+
+/* Does the closed form say what the simulation does? */
+static bool is_closed(const RhTrainingRun *run)
+{
+    return run->law == RH_LAW_EXPONENTIAL && !run->policy->takes_spares && !run->policy->goes_on &&
+           run->checkpoint.drain_s <= 0;
+}
+
+/* Work and checkpoint must have time to be written: the shortest interval is that of the writing. */
+static double least_every_s(const RhTrainingRun *run)
+{
+    const RhCheckpointTimes *c = &run->checkpoint;
+    return fmax(c->drain_s * (1 - c->slow_frac) * 1.0001, run->work_s * 1e-9);
+}
+
+static double mean_time_s(const RhTrainingRun *run, double every_s)
+{
+    double sum = 0;
+    for (int32_t i = 0; i < SEARCH_RUNS; i++)
+        sum += rh_run_simulate(run, every_s, i).time_s;
+    return sum / SEARCH_RUNS;
+}
+
+/* Golden section in the logarithm of the interval, on the same failures for all. */
+static double searched_every_s(const RhTrainingRun *run, double near_s)
+{
+    const double ratio = 0.6180339887498949;
+    double least = least_every_s(run);
+    double low = log(fmax(near_s / 16, least)),
+           high = log(fmin(fmax(near_s * 16, least * 2), run->work_s));
+    if (high <= low)
+        return exp(low);
+    double a = high - ratio * (high - low), b = low + ratio * (high - low);
+    double at_a = mean_time_s(run, exp(a)), at_b = mean_time_s(run, exp(b));
+    for (int i = 0; i < SEARCH_STEPS && high - low > 0.02; i++) {
+        if (at_a <= at_b) {
+            high = b;
+            b = a;
+            at_b = at_a;
+            a = high - ratio * (high - low);
+            at_a = mean_time_s(run, exp(a));
+        } else {
+            low = a;
+            a = b;
+            at_a = at_b;
+            b = low + ratio * (high - low);
+            at_b = mean_time_s(run, exp(b));
+        }
+    }
+    return exp((low + high) / 2);
+}
+
+static double every_of(const RhTrainingRun *run, const RhRunResult *out)
+{
+    if (run->checkpoint.every_s > 0)
+        return fmax(run->checkpoint.every_s, least_every_s(run));
+    if (is_closed(run))
+        return fmax(out->exact_s, least_every_s(run));
+    double near = isfinite(out->exact_s) && out->exact_s > 0 ? out->exact_s : run->work_s / 100;
+    return searched_every_s(run, fmax(near, run->checkpoint.drain_s));
+}
+
+static RhRunSpread spread_of(double *values, size_t count)
+{
+    RhRunSpread s = {.mean = gsl_stats_mean(values, 1, count)};
+    gsl_sort(values, 1, count);
+    s.p10 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.1);
+    s.p50 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.5);
+    s.p90 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.9);
+    return s;
+}
+
+typedef struct {
+    GArray *time_s, *ettr, *failures; /* double */
+    double spent_s[RH_RUN_TIMES_LAST];
+} Sample;
+
+static bool add_one(const RhTrainingRun *run, double every_s, int32_t i, Sample *sample)
+{
+    RhRunOutcome one = rh_run_simulate(run, every_s, i);
+    double ettr = run->work_s / one.time_s, failures = (double)one.failures_count;
+    g_array_append_val(sample->time_s, one.time_s);
+    g_array_append_val(sample->ettr, ettr);
+    g_array_append_val(sample->failures, failures);
+    for (int k = 0; k < RH_RUN_TIMES_LAST; k++)
+        sample->spent_s[k] += one.spent_s[k];
+    return !one.stuck;
+}
+
+static double half_frac_of(const GArray *time_s)
+{
+    const double *values = (const double *)(const void *)time_s->data;
+    double mean = gsl_stats_mean(values, 1, time_s->len);
+    double sd = time_s->len > 1 ? gsl_stats_sd_m(values, 1, time_s->len, mean) : 0;
+    return Z_95 * sd / sqrt(time_s->len) / mean;
+}
+
+static bool fail_stuck(const RhTrainingRun *run, double every_s, GError **error)
+{
+    g_autofree char *mtbf = rh_quantity_format(run->mtbf_s, RH_QUANTITY_S, 3),
+                    *every =
+                        rh_quantity_format(every_s + run->checkpoint.write_s, RH_QUANTITY_S, 3),
+                    *restart = rh_quantity_format(rh_run_restart_s(run), RH_QUANTITY_S, 3);
+    return rh_fail(
+        error, RH_ERROR_NO_ANSWER,
+        "the run makes no progress: a failure every %s, and %s of work and its checkpoint, "
+        "and a restart of %s, must each pass without one\n"
+        "help: shorter checkpoints or restarts, fewer GPUs, or a policy that goes on "
+        "(--policy groups)",
+        mtbf, every, restart);
+}
+
+static void conclude(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
+{
+    guint count = sample->time_s->len;
+    out->half_frac = half_frac_of(sample->time_s);
+    out->time_s = spread_of((double *)(void *)sample->time_s->data, count);
+    out->ettr = spread_of((double *)(void *)sample->ettr->data, count);
+    out->failures = spread_of((double *)(void *)sample->failures->data, count);
+    for (int k = 0; k < RH_RUN_TIMES_LAST; k++)
+        out->spent_s[k] = sample->spent_s[k] / count;
+    out->ettr_frac = run->work_s / out->time_s.mean;
+    out->goodput_frac = out->ettr_frac * run->nodes_count / (run->nodes_count + run->hot_spares);
+    out->lost_each_s =
+        out->failures.mean > 0 ? (out->time_s.mean - run->work_s) / out->failures.mean : 0;
+    out->replications = (int32_t)count;
+}
+
+bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **error)
+{
+    RhIntervalProblem p = interval_problem(run);
+    RhRunResult out = {.young_s = rh_interval_young_s(&p),
+                       .daly_s = rh_interval_daly_s(&p),
+                       .exact_s = rh_interval_best_s(&p)};
+    out.every_s = fmin(every_of(run, &out), run->work_s);
+    if (is_closed(run))
+        out.exact_goodput_frac = rh_interval_goodput_frac(&p, out.every_s);
+    if (is_closed(run) && out.exact_goodput_frac < 0.01)
+        return fail_stuck(run, out.every_s, error);
+    Sample sample = {.time_s = g_array_new(FALSE, FALSE, sizeof(double)),
+                     .ettr = g_array_new(FALSE, FALSE, sizeof(double)),
+                     .failures = g_array_new(FALSE, FALSE, sizeof(double))};
+    bool moves = true;
+    for (int32_t i = 0; i < run->most && moves; i++) {
+        moves = add_one(run, out.every_s, i, &sample);
+        bool look = (i + 1) % ROUND == 0 && i + 1 >= run->least;
+        if (look && half_frac_of(sample.time_s) <= run->close_frac)
+            break;
+    }
+    if (moves)
+        conclude(run, &sample, &out);
+    g_array_unref(sample.time_s);
+    g_array_unref(sample.ettr);
+    g_array_unref(sample.failures);
+    if (!moves)
+        return fail_stuck(run, out.every_s, error);
+    *result = out;
+    return true;
+}

@@ -1,0 +1,70 @@
+#include "strategies/run/training_run.h"
+
+#include "base/error.h"
+#include "strategies/run/run_state.h"
+
+const char *rh_run_time_name(RhRunTime time)
+{
+    static const char *const names[RH_RUN_TIMES_LAST] = {
+        "compute",   "smaller size",      "checkpoints", "lost work",
+        "detection", "waiting for nodes", "restarts"};
+    return names[time];
+}
+
+static bool check_trace(const RhTrainingRun *run, GError **error)
+{
+    for (int32_t i = 1; i < run->trace_count; i++)
+        if (run->trace_s[i] < run->trace_s[i - 1])
+            return rh_fail(
+                error, RH_ERROR_INPUT,
+                "failure %d of the trace is at %g s, before the one in front of it at %g s\n"
+                "help: sort the trace by time",
+                i + 1, run->trace_s[i], run->trace_s[i - 1]);
+    return true;
+}
+
+static bool check_law(const RhTrainingRun *run, GError **error)
+{
+    if (run->law == RH_LAW_WEIBULL && run->weibull_shape <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "the shape of Weibull lives is more than 0");
+    if (run->law == RH_LAW_BAD_NODES &&
+        (run->bad_frac <= 0 || run->bad_frac > 1 || run->bad_times < 1))
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "bad nodes are a share of all, and fail at least as often\nhelp: bad=3%%x10");
+    return run->law != RH_LAW_TRACE || check_trace(run, error);
+}
+
+static bool check_pool(const RhTrainingRun *run, GError **error)
+{
+    int32_t spares = run->hot_spares + run->cold_spares;
+    if (spares > run->nodes_count)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%d spare nodes are more than the %d nodes of the job\n"
+                       "help: --spares hot=N or cold=N counts nodes, of %d GPUs each",
+                       spares, run->nodes_count, run->node_gpus);
+    if (spares > 0 && !run->policy->takes_spares)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the policy %s takes no spares\nhelp: --policy spares", run->policy->name);
+    if (run->group_nodes < 1 || run->group_nodes > run->nodes_count)
+        return rh_fail(error, RH_ERROR_USAGE, "a replica group of %d of %d nodes", run->group_nodes,
+                       run->nodes_count);
+    if (run->policy->goes_on && run->nodes_count / run->group_nodes < 2)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the policy %s goes on with fewer replicas, and the job has one",
+                       run->policy->name);
+    return true;
+}
+
+bool rh_training_run_check(const RhTrainingRun *run, GError **error)
+{
+    if (!(run->work_s > 0))
+        return rh_fail(error, RH_ERROR_USAGE, "a run without work");
+    if (run->law != RH_LAW_TRACE && !(run->mtbf_s > 0))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the time between failures is more than 0\n"
+                       "help: --failures none is a run without failures");
+    if (run->least < 2 || run->most < run->least)
+        return rh_fail(error, RH_ERROR_USAGE, "at least two replications are needed");
+    return check_law(run, error) && check_pool(run, error);
+}

@@ -1,0 +1,92 @@
+#pragma once
+/* A training run over time: steps of a known length, components that fail, checkpoints that are
+ * written, and a policy that brings the run back. This level knows no model and no layout: the time
+ * of the work, the bytes and the rates are given (the planner's, or measured ones).
+ *
+ *     RhTrainingRun run = {.work_s = 54 * 86400, .nodes_count = 2048, .node_gpus = 8, ...};
+ *     rh_training_run_check(&run, &error) && rh_run_replicate(&run, &result, &error);
+ *
+ * Failures strike while the job runs, starts, or writes; not while it is down (undetected, or waiting
+ * for a node), when there is nothing that another failure could end. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+
+typedef enum {
+    RH_LAW_NONE,
+    RH_LAW_EXPONENTIAL, /* no memory: a unit that has run long fails no sooner */
+    RH_LAW_WEIBULL,     /* of each node; a shape below 1: new and repaired nodes fail most */
+    RH_LAW_BAD_NODES,   /* exponential, but a share of nodes fails `bad_times` as often */
+    RH_LAW_TRACE        /* at the times of a list */
+} RhFailureLaw;
+
+/* One component that can end the job. */
+typedef struct {
+    const char *name;
+    RhFact per_gpu_hour; /* failures of a job per GPU and hour */
+    bool node_away;      /* the node leaves for repair; else it is used again at once */
+} RhFailureComponent;
+
+#define RH_FAILURE_COMPONENTS_MAX 8
+/* How often what fails. */
+typedef struct {
+    const char *name, *about;
+    RhFailureComponent components[RH_FAILURE_COMPONENTS_MAX];
+    int32_t components_count;
+} RhFailureRates;
+
+typedef struct {
+    double every_s;   /* work between two checkpoints; 0: the best interval is searched */
+    double write_s;   /* for which the step stops */
+    double drain_s;   /* written in the background after that, before it can be read */
+    double slow_frac; /* by which steps are slower meanwhile */
+    double read_s;    /* at a restart */
+} RhCheckpointTimes;
+
+struct RhRunPolicy;
+
+typedef struct {
+    double work_s; /* of all steps, one after the other, without a failure */
+    int32_t nodes_count, node_gpus;
+    const RhFailureRates *rates;
+    double mtbf_s; /* of the job at its full size; of a trace: not used */
+    RhFailureLaw law;
+    double weibull_shape;
+    double bad_frac, bad_times;
+    const double *trace_s; /* ascending; after the last one nothing fails */
+    int32_t trace_count;
+    RhCheckpointTimes checkpoint;
+    double detection_s; /* from a failure to the moment at which the job is ended */
+    double startup_s; /* processes, communicators, first steps; without the checkpoint's reading */
+    double repair_s;  /* until a node that left is back */
+    const struct RhRunPolicy *policy;
+    int32_t hot_spares, cold_spares; /* nodes; hot ones are paid for as long as the run lasts */
+    bool spares_endless;             /* a node that left is replaced from a large pool */
+    double swap_s;                   /* until a cold spare is booted and checked */
+    int32_t group_nodes; /* the fewest nodes by which the job can shrink: a data-parallel replica */
+    double reshape_s;    /* to go on at another size, beside the checkpoint's reading */
+    double memory_every_s; /* work between two copies into the memory of peers; 0: none */
+    double memory_read_s;
+    uint64_t seed;
+    int32_t least, most; /* replications */
+    double close_frac;   /* the mean's 95 % interval, relative, at which they end */
+} RhTrainingRun;
+
+/* Where the time of a run goes. */
+typedef enum {
+    RH_RUN_COMPUTE,    /* steps that count */
+    RH_RUN_SHRUNK,     /* what these took longer at a smaller size */
+    RH_RUN_CHECKPOINT, /* writing, and what writing slows down */
+    RH_RUN_LOST,       /* steps and checkpoints that a failure undid */
+    RH_RUN_DETECTION,
+    RH_RUN_WAIT, /* for a node */
+    RH_RUN_RESTART,
+    RH_RUN_TIMES_LAST
+} RhRunTime;
+const char *rh_run_time_name(RhRunTime time);
+
+/* RH_ERROR_USAGE or RH_ERROR_INPUT: rates of zero, a trace out of order, a pool of spares larger than
+ * the cluster; RH_ERROR_NO_ANSWER: a job that makes no progress. */
+bool rh_training_run_check(const RhTrainingRun *run, GError **error) G_GNUC_WARN_UNUSED_RESULT;

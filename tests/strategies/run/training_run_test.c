@@ -1,0 +1,336 @@
+/* Runs over time: closed forms of the interval, replications beside them, published figures. */
+#include "strategies/run/training_run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "strategies/run/failure_rates.h"
+#include "strategies/run/policies/policies.h"
+#include "strategies/run/run_interval.h"
+#include "strategies/run/run_leg.h"
+#include "strategies/run/run_statistics.h"
+#include "tests/kit/testkit.h"
+
+#define HOUR_S 3600.0
+#define DAY_S  86400.0
+
+/* 60 days of 16,384 GPUs with Meta's counts for Llama 3. */
+static RhTrainingRun llama_3(void)
+{
+    const RhFailureRates *rates = rh_failure_rates_by_name("llama-3");
+    return (RhTrainingRun){.work_s = 60 * DAY_S,
+                           .nodes_count = 2048,
+                           .node_gpus = 8,
+                           .rates = rates,
+                           .mtbf_s = rh_failure_rates_mtbf_s(rates, 16384),
+                           .law = RH_LAW_EXPONENTIAL,
+                           .checkpoint = {.every_s = 1800, .write_s = 30, .read_s = 100},
+                           .startup_s = 200,
+                           .policy = rh_run_policy_by_name("restart"),
+                           .spares_endless = true,
+                           .group_nodes = 16,
+                           .seed = 1,
+                           .least = 400,
+                           .most = 400};
+}
+
+static RhRunResult replicated(const RhTrainingRun *run)
+{
+    RhRunResult result = {0};
+    GError *error = NULL;
+    CU_ASSERT_TRUE(rh_training_run_check(run, &error) && rh_run_replicate(run, &result, &error));
+    if (error)
+        printf("%s\n", error->message);
+    g_clear_error(&error);
+    return result;
+}
+
+/* Aupy et al. 2013, table 2: C = R = 600, D = 60; periods with the checkpoint. */
+static void periods_are_those_of_aupys_table(void)
+{
+    static const struct {
+        double mtbf_s, young_s, daly_s, best_s;
+    } rows[] = {{3849609, 68567, 68573, 68240}, {1924805, 48660, 48668, 48320},
+                {962402, 34584, 34595, 34189},  {481201, 24630, 24646, 24231},
+                {240601, 17592, 17615, 17194},  {120300, 12615, 12648, 12218},
+                {60150, 9096, 9142, 8701},      {30075, 6608, 6673, 6214},
+                {15038, 4848, 4940, 4458},      {7519, 3604, 3733, 3218}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhIntervalProblem p = {rows[i].mtbf_s, 600, 60, 600};
+        CU_ASSERT_DOUBLE_EQUAL(rh_interval_young_s(&p) + 600, rows[i].young_s, 1.0);
+        CU_ASSERT_DOUBLE_EQUAL(rh_interval_daly_s(&p) + 600, rows[i].daly_s, 1.0);
+        CU_ASSERT_DOUBLE_EQUAL(rh_interval_best_s(&p) + 600, rows[i].best_s,
+                               0.0015 * rows[i].best_s);
+    }
+}
+
+/* No interval near it, and none far from it, is better. */
+static void the_best_interval_is_the_least_expected_time(void)
+{
+    for (double mtbf_s = 2000; mtbf_s < 2e6; mtbf_s *= 3) {
+        RhIntervalProblem p = {mtbf_s, 100, 300, 400};
+        double best_s = rh_interval_best_s(&p), most = rh_interval_goodput_frac(&p, best_s);
+        for (double factor = 0.1; factor < 10; factor *= 1.07)
+            CU_ASSERT_TRUE(rh_interval_goodput_frac(&p, best_s * factor) <= most * (1 + 1e-12));
+    }
+}
+
+/* The grid of cases: four clusters' rates at four sizes, three costs, two restarts, three intervals. */
+static void replications_agree_with_the_closed_form(void)
+{
+    static const double per_1000_node_days[] = {6.5, 2.34, 3.789, 1.0};
+    static const double gpus[] = {1024, 4096, 16384, 32768, 131072};
+    static const double writes_s[] = {10, 60, 300}, restarts_s[] = {300, 1200},
+                        every_s[] = {0, 600, 3600};
+    int cases = 0;
+    for (int32_t i = 0; i < 4 * 5 * 3 * 2 * 3; i++) {
+        RhTrainingRun run = llama_3();
+        run.mtbf_s = DAY_S * 1000 * 8 / per_1000_node_days[i % 4] / gpus[i / 4 % 5];
+        run.checkpoint =
+            (RhCheckpointTimes){.every_s = every_s[i / 120], .write_s = writes_s[i / 20 % 3]};
+        run.startup_s = restarts_s[i / 60 % 2];
+        run.detection_s = i % 3 == 0 ? 0 : 90;
+        run.work_s = 400 * run.mtbf_s;
+        run.least = run.most = 100;
+        RhIntervalProblem p = {run.mtbf_s, run.checkpoint.write_s, run.detection_s, run.startup_s};
+        double work_s =
+            run.checkpoint.every_s > 0 ? run.checkpoint.every_s : rh_interval_best_s(&p);
+        double exact = rh_interval_goodput_frac(&p, work_s);
+        if (exact < 0.05) /* makes next to no progress */
+            continue;
+        run.work_s = work_s * ceil(run.work_s * exact / work_s);
+        RhRunResult r = replicated(&run);
+        double apart = fabs(r.ettr_frac / exact - 1);
+        CU_ASSERT_TRUE(apart < 0.005 || apart < 1.7 * r.half_frac); /* 3.3 standard errors */
+        cases++;
+    }
+    CU_ASSERT_TRUE(cases >= 180);
+}
+
+static void where_the_time_went_sums_to_the_time(void)
+{
+    for (const RhRunPolicy *const *policy = rh_run_policies(); *policy; policy++) {
+        RhTrainingRun run = llama_3();
+        run.policy = *policy;
+        run.spares_endless = false;
+        run.hot_spares = (*policy)->takes_spares ? 8 : 0;
+        run.repair_s = DAY_S;
+        run.detection_s = 120;
+        run.reshape_s = 60;
+        run.memory_every_s = 60;
+        run.memory_read_s = 5;
+        run.checkpoint.drain_s = 200;
+        run.checkpoint.slow_frac = 0.05;
+        for (int32_t i = 0; i < 20; i++) {
+            RhRunOutcome out = rh_run_simulate(&run, run.checkpoint.every_s, i);
+            double sum = 0;
+            for (int k = 0; k < RH_RUN_TIMES_LAST; k++) {
+                CU_ASSERT_TRUE(out.spent_s[k] >= -1e-6 * out.time_s);
+                sum += out.spent_s[k];
+            }
+            CU_ASSERT_FALSE(out.stuck);
+            CU_ASSERT_DOUBLE_EQUAL(sum, out.time_s, 1e-9 * out.time_s);
+            CU_ASSERT_DOUBLE_EQUAL(out.spent_s[RH_RUN_COMPUTE], run.work_s, 1e-9 * run.work_s);
+        }
+    }
+}
+
+/* A leg in one piece, and cut anywhere: work done never decreases, and its time is the sum of its parts. */
+static void a_leg_is_the_same_whole_and_cut(void)
+{
+    RhRunLeg leg = {.every_s = 100,
+                    .write_s = 7,
+                    .drain_s = 30,
+                    .slow_frac = 0.2,
+                    .speed_frac = 0.5,
+                    .left_s = 450,
+                    .position_s = 40};
+    /* 60/0.5 + 7, then three of 100/0.5 + 6 + 7, then 50/0.5 + 6 + 7, and the last one drains */
+    CU_ASSERT_DOUBLE_EQUAL(rh_leg_length_s(&leg), 127 + 3 * 213.0 + 113 + 30, 1e-9);
+    double done_s = 0;
+    for (double t = 0; t < rh_leg_length_s(&leg); t += 0.5) {
+        RhLegState s = rh_leg_after(&leg, t);
+        CU_ASSERT_TRUE(s.safe_s + s.position_s >= done_s - 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(s.checkpoint_s + s.compute_s + s.open_s, t, 1e-9);
+        done_s = s.safe_s + s.position_s;
+        double next_s = rh_leg_next_safe_s(&leg, t);
+        CU_ASSERT_TRUE(next_s >= t && rh_leg_after(&leg, next_s + 1e-9).safe_s > s.safe_s - 1e-9);
+    }
+    CU_ASSERT_TRUE(rh_leg_after(&leg, rh_leg_length_s(&leg) + 1e-9).finished);
+    CU_ASSERT_DOUBLE_EQUAL(rh_leg_after(&leg, 127 + 29.9).safe_s, 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(rh_leg_after(&leg, 127 + 30.1).safe_s, 100, 1e-9);
+}
+
+static void published_rates_give_the_published_times(void)
+{
+    const RhFailureRates *rsc = rh_failure_rates_by_name("meta-rsc-1");
+    CU_ASSERT_DOUBLE_EQUAL(rh_failure_rates_mtbf_s(rsc, 16384) / HOUR_S, 1.8, 0.05);
+    CU_ASSERT_DOUBLE_EQUAL(rh_failure_rates_mtbf_s(rsc, 131072) / HOUR_S, 0.23, 0.005);
+    RhTrainingRun run = llama_3();
+    CU_ASSERT_DOUBLE_EQUAL(54 * DAY_S / run.mtbf_s, 419, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(run.mtbf_s / 60, 185.6, 0.05);
+}
+
+/* FT-HSDP: a failure every 18 min and 44 % say that each costs 23 min; 10 min each would be 64 %. */
+static void what_a_goodput_says_of_each_failure(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(rh_interval_lost_most_s(18 * 60, 0.44) / 60, 23, 0.2);
+    CU_ASSERT_DOUBLE_EQUAL(18.0 / (18 + 10), 0.64, 0.005);
+    /* Llama 3: 466 interruptions in 54 days and more than 90 %. Every half hour a checkpoint of 30 s: of
+     * what each may cost, less than ten minutes are left for detection and restart, and less than one. */
+    double mtbf_s = 54 * DAY_S / 466, most_s = rh_interval_lost_most_s(mtbf_s, 0.9);
+    CU_ASSERT_DOUBLE_EQUAL(most_s / 60, 18.5, 0.1);
+    for (double down_s = 0; down_s <= 1200; down_s += 60) {
+        RhIntervalProblem p = {mtbf_s, 30, down_s, 0};
+        double best = rh_interval_goodput_frac(&p, rh_interval_best_s(&p));
+        CU_ASSERT_TRUE(down_s < 600 || best < 0.9);
+        CU_ASSERT_TRUE(down_s > 240 || best > 0.9);
+        CU_ASSERT_TRUE(down_s < 60 || rh_interval_goodput_frac(&p, 1800) < 0.9);
+    }
+    RhIntervalProblem half_hour = {185.6 * 60, 30, 0, 300}, ten_minutes = {185.6 * 60, 30, 0, 600};
+    CU_ASSERT_DOUBLE_EQUAL(rh_interval_goodput_frac(&half_hour, 1800), 0.881, 0.0005);
+    CU_ASSERT_DOUBLE_EQUAL(rh_interval_goodput_frac(&ten_minutes, 600), 0.877, 0.0005);
+}
+
+/* A Meta-like run of reliability-economics: 2,048 nodes and 16 idle spares, 6 min between checkpoints that take
+ * 0.003 h of them, found after 0.033 h, restarted in 0.25 h: 0.865. Without detection and reload it would be 0.947. */
+static void a_run_without_detection_is_too_good(void)
+{
+    RhTrainingRun run = llama_3();
+    run.mtbf_s = HOUR_S / (1.58e-4 * 2048);
+    run.policy = rh_run_policy_by_name("spares");
+    run.spares_endless = false;
+    run.hot_spares = 16;
+    run.repair_s = 5 * HOUR_S;
+    run.checkpoint = (RhCheckpointTimes){.every_s = 0.097 * HOUR_S, .write_s = 0.003 * HOUR_S};
+    run.detection_s = 0.033 * HOUR_S;
+    run.startup_s = 0.25 * HOUR_S;
+    double real = replicated(&run).goodput_frac;
+    CU_ASSERT_DOUBLE_EQUAL(real, 0.865, 0.005);
+    run.detection_s = 0;
+    double undetected = replicated(&run).goodput_frac;
+    CU_ASSERT_TRUE(undetected > 0.865 + 0.005);
+    run.startup_s = 0;
+    double impossible = replicated(&run).goodput_frac;
+    CU_ASSERT_DOUBLE_EQUAL(impossible, 0.947, 0.003);
+    CU_ASSERT_TRUE(fabs(impossible - 0.865) > 0.005);
+}
+
+static void policies_order_as_they_must(void)
+{
+    RhTrainingRun run = llama_3();
+    run.spares_endless = false;
+    run.repair_s = DAY_S;
+    run.detection_s = 120;
+    run.reshape_s = 30;
+    run.memory_every_s = 10;
+    run.memory_read_s = 5;
+    double ettr[5];
+    static const char *const names[] = {"restart", "spares", "memory", "shrink", "groups"};
+    for (int i = 0; i < 5; i++) {
+        run.policy = rh_run_policy_by_name(names[i]);
+        run.hot_spares = run.policy->takes_spares ? 64 : 0;
+        ettr[i] = replicated(&run).ettr_frac;
+    }
+    CU_ASSERT_DOUBLE_EQUAL(ettr[1], ettr[0], 1e-3); /* a pool that is never empty */
+    CU_ASSERT_TRUE(ettr[2] > ettr[1] && ettr[4] > ettr[1] && ettr[4] > ettr[3]);
+    run.policy = rh_run_policy_by_name("spares");
+    run.hot_spares = 1;
+    CU_ASSERT_TRUE(replicated(&run).ettr_frac < ettr[1]);
+    run.hot_spares = 0;
+    run.cold_spares = 64;
+    run.swap_s = 600;
+    double cold = replicated(&run).ettr_frac;
+    CU_ASSERT_TRUE(cold < ettr[1]);
+    CU_ASSERT_DOUBLE_EQUAL(replicated(&run).goodput_frac, cold,
+                           1e-12); /* idle cold ones are not paid */
+}
+
+/* The number of failures that each law draws is the one that its mean says. */
+static void laws_keep_the_mean(void)
+{
+    RhTrainingRun run = llama_3();
+    double expected = replicated(&run).failures.mean;
+    run.law = RH_LAW_BAD_NODES;
+    run.bad_frac = 0.03;
+    run.bad_times = 10;
+    CU_ASSERT_DOUBLE_EQUAL(replicated(&run).failures.mean, expected, 0.15 * expected);
+    run.law = RH_LAW_WEIBULL;
+    run.weibull_shape = 1; /* exponential */
+    CU_ASSERT_DOUBLE_EQUAL(replicated(&run).failures.mean, expected, 0.02 * expected);
+    run.weibull_shape = 0.7; /* new nodes fail more */
+    CU_ASSERT_TRUE(replicated(&run).failures.mean > 1.1 * expected);
+    static const double trace_s[] = {1000, 5000, 5001, 90000};
+    run.law = RH_LAW_TRACE;
+    run.trace_s = trace_s;
+    run.trace_count = 4;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_TRUE(r.failures.mean >= 3 && r.failures.mean <= 4 && r.time_s.p10 == r.time_s.p90);
+}
+
+static void expect_error(const RhTrainingRun *run, RhErrorCode code)
+{
+    RhRunResult result;
+    GError *error = NULL;
+    CU_ASSERT_FALSE(rh_training_run_check(run, &error) && rh_run_replicate(run, &result, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, code));
+    g_clear_error(&error);
+}
+
+static void bad_runs_are_refused(void)
+{
+    static const double backwards_s[] = {100, 50};
+    RhTrainingRun run = llama_3();
+    run.mtbf_s = 0;
+    expect_error(&run, RH_ERROR_USAGE);
+    run = llama_3();
+    run.policy = rh_run_policy_by_name("spares");
+    run.hot_spares = 2049;
+    expect_error(&run, RH_ERROR_USAGE);
+    run = llama_3();
+    run.law = RH_LAW_TRACE;
+    run.trace_s = backwards_s;
+    run.trace_count = 2;
+    expect_error(&run, RH_ERROR_INPUT);
+    run = llama_3();
+    run.mtbf_s = 60; /* and 300 s to restart */
+    expect_error(&run, RH_ERROR_NO_ANSWER);
+    run.policy = rh_run_policy_by_name("spares");
+    run.spares_endless = false;
+    run.hot_spares = 8;
+    run.repair_s = 10;
+    run.work_s = DAY_S;
+    run.least = run.most = 2;
+    expect_error(&run, RH_ERROR_NO_ANSWER);
+}
+
+static void a_seed_gives_the_same_run(void)
+{
+    RhTrainingRun run = llama_3();
+    RhRunResult a = replicated(&run), b = replicated(&run);
+    CU_ASSERT_EQUAL(a.time_s.p90, b.time_s.p90);
+    run.seed = 2;
+    CU_ASSERT_NOT_EQUAL(replicated(&run).time_s.p90, a.time_s.p90);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"periods_are_those_of_aupys_table", periods_are_those_of_aupys_table},
+        {"the_best_interval_is_the_least_expected_time",
+         the_best_interval_is_the_least_expected_time},
+        {"replications_agree_with_the_closed_form", replications_agree_with_the_closed_form},
+        {"where_the_time_went_sums_to_the_time", where_the_time_went_sums_to_the_time},
+        {"a_leg_is_the_same_whole_and_cut", a_leg_is_the_same_whole_and_cut},
+        {"published_rates_give_the_published_times", published_rates_give_the_published_times},
+        {"what_a_goodput_says_of_each_failure", what_a_goodput_says_of_each_failure},
+        {"a_run_without_detection_is_too_good", a_run_without_detection_is_too_good},
+        {"policies_order_as_they_must", policies_order_as_they_must},
+        {"laws_keep_the_mean", laws_keep_the_mean},
+        {"bad_runs_are_refused", bad_runs_are_refused},
+        {"a_seed_gives_the_same_run", a_seed_gives_the_same_run},
+        {NULL, NULL},
+    };
+    return rh_test_main("training_run", tests);
+}
