@@ -25,6 +25,7 @@ static const struct {
     {"rehearse.program/1", "-o x.program.json"},
     {"rehearse.program-run/1", "simulate --program"},
     {"rehearse.record/1", "validate --record"},
+    {"rehearse.run/1", "run"},
     {"rehearse.serve/1", "serve-plan and serve-simulate"},
     {"rehearse.server-fit/1", "calibrate --server"},
     {"rehearse.show/1", "show"},

@@ -53,6 +53,10 @@ typedef struct {
     GPtrArray *platforms, *prices; /* const char* */
     const char *sizes, *batches;
     double tokens, by_s, budget_usd, usd_per_kwh, pue;
+    /* run */
+    const char *failures, *checkpoint, *policy, *spares;
+    double step_time_s, detection_s, startup_s, repair_s, goodput_frac;
+    int64_t replications;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

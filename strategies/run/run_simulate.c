@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "strategies/run/failure_stream.h"
-#include "strategies/run/run_leg.h"
+#include "strategies/run/run_segment.h"
 
 #define STUCK_TIMES 100 /* as long as its work: no answer that anybody waits for */
 
@@ -24,43 +24,43 @@ static void spend(RhRunState *s, RhRunTime what, double time_s)
     s->t_s += time_s;
 }
 
-/* Counts what is behind a checkpoint now: work of before the leg, whose time is open, and of the leg. What
+/* Counts what is behind a checkpoint now: work of before the segment, whose time is open, and of the segment. What
  * that took beyond the work is a smaller size, or a checkpoint that did not become whole. */
-static void settle(RhRunState *s, const RhLegState *leg, double speed_frac)
+static void settle(RhRunState *s, const RhSegmentState *segment, double speed_frac)
 {
-    if (leg->safe_s <= 0)
+    if (segment->safe_s <= 0)
         return;
-    double shrunk_s = fmax(leg->compute_s * (1 - speed_frac), 0);
-    double rest_s = leg->compute_s + s->open_s - leg->safe_s - shrunk_s;
-    s->spent_s[RH_RUN_COMPUTE] += leg->safe_s;
+    double shrunk_s = fmax(segment->compute_s * (1 - speed_frac), 0);
+    double rest_s = segment->compute_s + s->open_s - segment->safe_s - shrunk_s;
+    s->spent_s[RH_RUN_COMPUTE] += segment->safe_s;
     s->spent_s[RH_RUN_SHRUNK] += shrunk_s;
-    s->spent_s[RH_RUN_CHECKPOINT] += leg->checkpoint_s;
+    s->spent_s[RH_RUN_CHECKPOINT] += segment->checkpoint_s;
     s->spent_s[s->run->policy->goes_on ? RH_RUN_SHRUNK : RH_RUN_LOST] += rest_s;
-    s->done_s += leg->safe_s;
+    s->done_s += segment->safe_s;
     s->open_s = 0;
 }
 
-static RhRunLeg leg_of(const Walk *w)
+static RhRunSegment segment_of(const Walk *w)
 {
     const RhRunState *s = &w->state;
     const RhCheckpointTimes *c = &s->run->checkpoint;
-    return (RhRunLeg){.every_s = w->every_s,
-                      .write_s = c->write_s,
-                      .drain_s = c->drain_s,
-                      .slow_frac = c->slow_frac,
-                      .speed_frac = size_frac(s),
-                      .left_s = s->run->work_s - s->done_s,
-                      .position_s = s->position_s};
+    return (RhRunSegment){.every_s = w->every_s,
+                          .write_s = c->write_s,
+                          .drain_s = c->drain_s,
+                          .slow_frac = c->slow_frac,
+                          .speed_frac = size_frac(s),
+                          .left_s = s->run->work_s - s->done_s,
+                          .position_s = s->position_s};
 }
 
 /* Runs for a time that no failure and no event cuts. Returns whether the run is at its end. */
-static bool run_for(Walk *w, const RhRunLeg *leg, double time_s)
+static bool run_for(Walk *w, const RhRunSegment *segment, double time_s)
 {
     RhRunState *s = &w->state;
-    RhLegState after = rh_leg_after(leg, time_s);
-    rh_failure_stream_run(w->stream, leg->speed_frac, time_s);
+    RhSegmentState after = rh_run_segment_after(segment, time_s);
+    rh_failure_stream_run(w->stream, segment->speed_frac, time_s);
     s->t_s += time_s;
-    settle(s, &after, leg->speed_frac);
+    settle(s, &after, segment->speed_frac);
     s->position_s = after.position_s;
     s->open_s += after.safe_s > 0 || after.finished ? after.open_s : time_s;
     return after.finished;
@@ -135,7 +135,7 @@ static void fail(Walk *w)
 }
 
 /* Time until the run is cut to take nodes back; HUGE_VAL: nothing cuts it. */
-static double cut_s(const Walk *w, const RhRunLeg *leg)
+static double cut_s(const Walk *w, const RhRunSegment *segment)
 {
     const RhRunState *s = &w->state;
     if (!s->run->policy->goes_on || s->missing == 0)
@@ -143,7 +143,7 @@ static double cut_s(const Walk *w, const RhRunLeg *leg)
     double back_s = fmax(rh_events_next_s(s->events) - s->t_s, 0);
     if (back_s >= HUGE_VAL || s->run->policy->joins_any_time)
         return back_s;
-    return rh_leg_next_safe_s(leg, back_s);
+    return rh_run_segment_next_safe_s(segment, back_s);
 }
 
 static void walk(Walk *w)
@@ -151,17 +151,17 @@ static void walk(Walk *w)
     RhRunState *s = &w->state;
     bool finished = false;
     while (!finished && s->t_s <= STUCK_TIMES * s->run->work_s) {
-        RhRunLeg leg = leg_of(w);
-        double end_s = rh_leg_length_s(&leg), cut = cut_s(w, &leg);
-        double failure_s = rh_failure_stream_next_s(w->stream, leg.speed_frac, s->t_s);
+        RhRunSegment segment = segment_of(w);
+        double end_s = rh_run_segment_length_s(&segment), cut = cut_s(w, &segment);
+        double failure_s = rh_failure_stream_next_s(w->stream, segment.speed_frac, s->t_s);
         if (end_s <= fmin(failure_s, cut)) {
-            finished = run_for(w, &leg, end_s * (1 + 1e-12));
+            finished = run_for(w, &segment, end_s * (1 + 1e-12));
         } else if (cut < failure_s) {
-            finished = run_for(w, &leg, cut);
+            finished = run_for(w, &segment, cut);
             if (!finished)
                 join(w);
         } else {
-            finished = run_for(w, &leg, failure_s);
+            finished = run_for(w, &segment, failure_s);
             if (!finished)
                 fail(w);
         }

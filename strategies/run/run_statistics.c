@@ -128,7 +128,7 @@ static bool fail_stuck(const RhTrainingRun *run, double every_s, GError **error)
         "the run makes no progress: a failure every %s, and %s of work and its checkpoint, "
         "and a restart of %s, must each pass without one\n"
         "help: shorter checkpoints or restarts, fewer GPUs, or a policy that goes on "
-        "(--policy groups)",
+        "with the nodes that are left",
         mtbf, every, restart);
 }
 

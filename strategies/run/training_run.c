@@ -41,11 +41,11 @@ static bool check_pool(const RhTrainingRun *run, GError **error)
     if (spares > run->nodes_count)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%d spare nodes are more than the %d nodes of the job\n"
-                       "help: --spares hot=N or cold=N counts nodes, of %d GPUs each",
+                       "help: spares are counted in nodes, of %d GPUs each",
                        spares, run->nodes_count, run->node_gpus);
     if (spares > 0 && !run->policy->takes_spares)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "the policy %s takes no spares\nhelp: --policy spares", run->policy->name);
+                       "the policy %s takes no spares\nhelp: the policy spares", run->policy->name);
     if (run->group_nodes < 1 || run->group_nodes > run->nodes_count)
         return rh_fail(error, RH_ERROR_USAGE, "a replica group of %d of %d nodes", run->group_nodes,
                        run->nodes_count);
@@ -61,9 +61,7 @@ bool rh_training_run_check(const RhTrainingRun *run, GError **error)
     if (!(run->work_s > 0))
         return rh_fail(error, RH_ERROR_USAGE, "a run without work");
     if (run->law != RH_LAW_TRACE && !(run->mtbf_s > 0))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "the time between failures is more than 0\n"
-                       "help: --failures none is a run without failures");
+        return rh_fail(error, RH_ERROR_USAGE, "the time between failures is more than 0");
     if (run->least < 2 || run->most < run->least)
         return rh_fail(error, RH_ERROR_USAGE, "at least two replications are needed");
     return check_law(run, error) && check_pool(run, error);

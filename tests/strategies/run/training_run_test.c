@@ -8,7 +8,7 @@
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/policies/policies.h"
 #include "strategies/run/run_interval.h"
-#include "strategies/run/run_leg.h"
+#include "strategies/run/run_segment.h"
 #include "strategies/run/run_statistics.h"
 #include "tests/kit/testkit.h"
 
@@ -136,30 +136,32 @@ static void where_the_time_went_sums_to_the_time(void)
     }
 }
 
-/* A leg in one piece, and cut anywhere: work done never decreases, and its time is the sum of its parts. */
-static void a_leg_is_the_same_whole_and_cut(void)
+/* A segment in one piece, and cut anywhere: work done never decreases, and its time is the sum of its parts. */
+static void a_segment_is_the_same_whole_and_cut(void)
 {
-    RhRunLeg leg = {.every_s = 100,
-                    .write_s = 7,
-                    .drain_s = 30,
-                    .slow_frac = 0.2,
-                    .speed_frac = 0.5,
-                    .left_s = 450,
-                    .position_s = 40};
+    RhRunSegment segment = {.every_s = 100,
+                            .write_s = 7,
+                            .drain_s = 30,
+                            .slow_frac = 0.2,
+                            .speed_frac = 0.5,
+                            .left_s = 450,
+                            .position_s = 40};
     /* 60/0.5 + 7, then three of 100/0.5 + 6 + 7, then 50/0.5 + 6 + 7, and the last one drains */
-    CU_ASSERT_DOUBLE_EQUAL(rh_leg_length_s(&leg), 127 + 3 * 213.0 + 113 + 30, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(rh_run_segment_length_s(&segment), 127 + 3 * 213.0 + 113 + 30, 1e-9);
     double done_s = 0;
-    for (double t = 0; t < rh_leg_length_s(&leg); t += 0.5) {
-        RhLegState s = rh_leg_after(&leg, t);
+    for (double t = 0; t < rh_run_segment_length_s(&segment); t += 0.5) {
+        RhSegmentState s = rh_run_segment_after(&segment, t);
         CU_ASSERT_TRUE(s.safe_s + s.position_s >= done_s - 1e-9);
         CU_ASSERT_DOUBLE_EQUAL(s.checkpoint_s + s.compute_s + s.open_s, t, 1e-9);
         done_s = s.safe_s + s.position_s;
-        double next_s = rh_leg_next_safe_s(&leg, t);
-        CU_ASSERT_TRUE(next_s >= t && rh_leg_after(&leg, next_s + 1e-9).safe_s > s.safe_s - 1e-9);
+        double next_s = rh_run_segment_next_safe_s(&segment, t);
+        CU_ASSERT_TRUE(next_s >= t &&
+                       rh_run_segment_after(&segment, next_s + 1e-9).safe_s > s.safe_s - 1e-9);
     }
-    CU_ASSERT_TRUE(rh_leg_after(&leg, rh_leg_length_s(&leg) + 1e-9).finished);
-    CU_ASSERT_DOUBLE_EQUAL(rh_leg_after(&leg, 127 + 29.9).safe_s, 0, 1e-9);
-    CU_ASSERT_DOUBLE_EQUAL(rh_leg_after(&leg, 127 + 30.1).safe_s, 100, 1e-9);
+    CU_ASSERT_TRUE(
+        rh_run_segment_after(&segment, rh_run_segment_length_s(&segment) + 1e-9).finished);
+    CU_ASSERT_DOUBLE_EQUAL(rh_run_segment_after(&segment, 127 + 29.9).safe_s, 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(rh_run_segment_after(&segment, 127 + 30.1).safe_s, 100, 1e-9);
 }
 
 static void published_rates_give_the_published_times(void)
@@ -322,7 +324,7 @@ int main(void)
          the_best_interval_is_the_least_expected_time},
         {"replications_agree_with_the_closed_form", replications_agree_with_the_closed_form},
         {"where_the_time_went_sums_to_the_time", where_the_time_went_sums_to_the_time},
-        {"a_leg_is_the_same_whole_and_cut", a_leg_is_the_same_whole_and_cut},
+        {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
         {"what_a_goodput_says_of_each_failure", what_a_goodput_says_of_each_failure},
         {"a_run_without_detection_is_too_good", a_run_without_detection_is_too_good},

@@ -1,0 +1,280 @@
+/* rehearse run: how long does the whole run take, with its failures and checkpoints? */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/inputs/inputs.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/commands.h"
+#include "cli/run/run_words.h"
+#include "report/run/run_over_time.h"
+#include "strategies/run/failure_rates.h"
+#include "strategies/run/policies/policies.h"
+#include "strategies/search/plan.h"
+
+#define CLOSE_FRAC 1e-3 /* of the mean time: its 95 % interval */
+
+typedef struct {
+    const RhArguments *a;
+    RhInputs *in;
+    RhCheckpointWords words;
+    RhCheckpointPlan checkpoint;
+    RhTrainingRun run;
+    GArray *trace_s;
+    RhRehearsal *r; /* NULL: the step's time is given */
+    RhLayout layout;
+} Query;
+
+/* The layout's step, or that of the best one. */
+static bool find_step(Query *q, GError **error)
+{
+    const RhArguments *a = q->a;
+    if (a->strategy) {
+        RhEngineOptions options = {
+            .seed = (uint64_t)a->seed, .steps = 1, .timeout_s = a->timeout_s};
+        if (!rh_inputs_layout(q->in, a->strategy, &q->layout, error))
+            return false;
+        rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
+        q->r = rh_rehearse(&q->in->c, &q->layout, &options, NULL, NULL, error);
+        rh_terminal_progress_end();
+        return q->r != NULL;
+    }
+    RhPlanOptions options = {.top = 1,
+                             .best_alone = true,
+                             .gap_frac = 0.01,
+                             .risk_frac = RH_RISK_FRAC,
+                             .jobs = (int32_t)a->jobs,
+                             .timeout_s = a->timeout_s,
+                             .progress = rh_terminal_progress};
+    g_autoptr(RhPlan) plan = rh_plan(&q->in->c, &options, error);
+    rh_terminal_progress_end();
+    if (!plan)
+        return false;
+    if (plan->entries->len == 0)
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "no layout fits in memory\nhelp: `rehearse plan` says what would");
+    q->r = g_ptr_array_steal_index(plan->entries, 0);
+    q->layout = q->r->layout;
+    return true;
+}
+
+/* Nodes of one data-parallel replica. */
+static int32_t group_nodes_of(const Query *q)
+{
+    const RhLayout *l = &q->layout;
+    int32_t node = q->in->c.platform->gpus_per_node;
+    int32_t gpus = q->r && l->dp > 0 ? q->in->c.job.gpus / l->dp : node;
+    return MAX((gpus + node - 1) / node, 1);
+}
+
+static void settle_checkpoint(Query *q)
+{
+    const RhCheckpointWords *w = &q->words;
+    const RhPlatform *p = q->in->c.platform;
+    RhCheckpointPlan *plan = &q->checkpoint;
+    plan->bytes = rh_checkpoint_bytes(&q->in->c);
+    plan->storage_bytes_per_s = rh_checkpoint_storage(q->in->c.job.gpus);
+    if (w->storage_bytes_per_s > 0)
+        plan->storage_bytes_per_s = (RhFact){.value = w->storage_bytes_per_s, .source = "given"};
+    plan->client_bytes_per_s = w->client_bytes_per_s;
+    plan->async = w->async;
+    plan->exposed_frac = q->r ? rh_report_exposed_frac(q->r) : 0;
+    q->run.checkpoint = rh_checkpoint_times(plan, p, q->run.nodes_count);
+    q->run.checkpoint.every_s = w->every_s;
+    if (w->write_s > 0)
+        q->run.checkpoint.write_s = w->write_s;
+    if (w->read_s > 0)
+        q->run.checkpoint.read_s = w->read_s;
+    if (w->write_s > 0 && w->read_s > 0)
+        plan->bytes = 0;
+    double nics = p->nic_bytes_per_s.value * p->nics_per_node * q->run.nodes_count;
+    q->run.memory_every_s = w->memory_every_s;
+    q->run.memory_read_s = nics > 0 ? rh_checkpoint_bytes(&q->in->c) / nics : 0;
+}
+
+/* Everything but the time of the work, before anything is simulated. */
+static bool read_words(Query *q, GError **error)
+{
+    const RhArguments *a = q->a;
+    RhTrainingRun *run = &q->run;
+    *run = (RhTrainingRun){.detection_s = a->detection_s,
+                           .startup_s = a->startup_s,
+                           .repair_s = a->repair_s,
+                           .swap_s = 600,
+                           .policy = rh_run_policy_by_name(a->policy),
+                           .spares_endless = !a->spares,
+                           .seed = (uint64_t)a->seed,
+                           .least = a->replications > 0 ? (int32_t)a->replications : 200,
+                           .most = a->replications > 0 ? (int32_t)a->replications : 2000,
+                           .close_frac = CLOSE_FRAC};
+    if (!run->policy)
+        return rh_fail_unknown(error, "policy", a->policy, rh_run_policy_names());
+    if (a->spares && !run->policy->takes_spares)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--spares: the policy %s takes none\nhelp: --policy spares",
+                       run->policy->name);
+    return rh_run_words_failures(a->failures, run, q->trace_s, error) &&
+           rh_run_words_checkpoint(a->checkpoint, &q->words, error) &&
+           (!a->spares || rh_run_words_spares(a->spares, run, error));
+}
+
+static double steps_of(const Query *q)
+{
+    const RhJob *job = &q->in->c.job;
+    return ceil(q->a->tokens / ((double)job->global_batch * (double)job->sequence));
+}
+
+static void settle_run(Query *q)
+{
+    const RhArguments *a = q->a;
+    RhTrainingRun *run = &q->run;
+    const RhProblem *c = &q->in->c;
+    double step_s = q->r ? q->r->step_time_s : a->step_time_s;
+    run->node_gpus = c->platform->gpus_per_node;
+    run->nodes_count = MAX(c->job.gpus / run->node_gpus, 1);
+    run->work_s = steps_of(q) * step_s;
+    run->mtbf_s = a->mtbf_s > 0 ? a->mtbf_s : rh_failure_rates_mtbf_s(run->rates, c->job.gpus);
+    run->group_nodes = MIN(group_nodes_of(q), run->nodes_count);
+    run->reshape_s = 0;
+    settle_checkpoint(q);
+}
+
+static char *about_rates(const Query *q)
+{
+    if (q->run.law == RH_LAW_TRACE)
+        return NULL;
+    const char *law = q->run.law == RH_LAW_WEIBULL     ? ", Weibull lives of nodes"
+                      : q->run.law == RH_LAW_BAD_NODES ? ", some nodes worse"
+                                                       : "";
+    return g_strdup_printf("%s%s%s", q->run.rates->about,
+                           q->a->mtbf_s > 0 ? ", at the time between failures that is given" : "",
+                           law);
+}
+
+static int show(Query *q, GError **error)
+{
+    RhRunResult result;
+    if (!rh_training_run_check(&q->run, error))
+        return 2;
+    if (!rh_run_replicate(&q->run, &result, error))
+        return 1;
+    g_autoptr(GArray) changes = rh_run_changes(&q->run, &result);
+    g_autofree char *about = about_rates(q);
+    RhRunAnswer answer = {.q = &q->in->question,
+                          .run = &q->run,
+                          .result = &result,
+                          .checkpoint = &q->checkpoint,
+                          .changes = changes,
+                          .layout = q->r ? &q->layout : NULL,
+                          .rates_about = about,
+                          .tokens = q->a->tokens,
+                          .step_s = q->run.work_s / steps_of(q),
+                          .steps = steps_of(q),
+                          .error_frac = q->r ? rh_report_error_frac(q->r) : 0,
+                          .usd_per_gpu_hour = q->in->hardware->price_usd_per_gpu_hour.value,
+                          .goal_frac = q->a->goodput_frac};
+    g_autofree char *json = rh_report_run_over_time_json(&answer),
+                    *text = rh_report_run_over_time_text(&answer);
+    fputs(q->a->json ? json : text, stdout);
+    rh_output_answered();
+    for (guint i = 0; i < q->a->outputs->len; i++)
+        if (!rh_output_write(g_ptr_array_index(q->a->outputs, i), json, error))
+            return 3;
+    return result.goodput_frac >= q->a->goodput_frac ? 0 : 1;
+}
+
+static int answer(Query *q, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE};
+    if (!rh_outputs_check(q->a->outputs, kinds, error))
+        return 2;
+    if (!read_words(q, error))
+        return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
+    q->in = rh_inputs_of(q->a, error);
+    if (!q->in || (q->a->step_time_s <= 0 && !find_step(q, error)))
+        return 3;
+    settle_run(q);
+    return show(q, error);
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    Query q = {.a = a, .trace_s = g_array_new(FALSE, FALSE, sizeof(double))};
+    int status = answer(&q, error);
+    rh_inputs_free(q.in);
+    rh_rehearsal_free(q.r);
+    g_array_unref(q.trace_s);
+    return status;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T", "tokens to train on",
+              .quantity = RH_QUANTITY_TOKENS, .positive = true, .required = true),
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
+              "layout: like tp8,pp4,mb1, a file that holds one, or plan.json#RANK (the best one)",
+              .layout_keys = true),
+    RH_OPTION(step_time_s, "step-time", 0, RH_OPTION_QUANTITY, "5.2s",
+              "time of a step, measured or from elsewhere (simulated)", .quantity = RH_QUANTITY_S,
+              .positive = true),
+    RH_OPTION(failures, "failures", 0, RH_OPTION_TEXT, "NAME|FILE",
+              "what fails how often: llama-3, meta-rsc-1, meta-rsc-2, with ,weibull=SHAPE or "
+              ",bad=3%x10; or a file with the times of failures in seconds",
+              .otherwise = "llama-3"),
+    RH_OPTION(mtbf_s, "mtbf", 0, RH_OPTION_QUANTITY, "3h",
+              "mean time between failures of the whole job (by the rates and its GPUs)",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(checkpoint, "checkpoint", 0, RH_OPTION_TEXT, "LIST",
+              "every=30min (the best interval), storage=2TB/s (122 MB/s a GPU, as for Llama 3), "
+              "client=5GB/s of a node, async, write=30s, read=60s, memory=1min"),
+    RH_OPTION(detection_s, "detection", 0, RH_OPTION_QUANTITY, "1min",
+              "until a failure is noticed and the job ended (the default is NCCL's time-out in "
+              "PyTorch)",
+              .quantity = RH_QUANTITY_S, .otherwise = "10min"),
+    RH_OPTION(startup_s, "startup", 0, RH_OPTION_QUANTITY, "2min",
+              "start of the job without reading the checkpoint (the default is MLPerf v5.0's, "
+              "405B on 8,192 H100)",
+              .quantity = RH_QUANTITY_S, .otherwise = "371s"),
+    RH_OPTION(policy, "policy", 0, RH_OPTION_TEXT, "NAME",
+              "restart, spares, memory, shrink or groups", .names = rh_run_policy_names,
+              .otherwise = "restart"),
+    RH_OPTION(spares, "spares", 0, RH_OPTION_TEXT, "LIST",
+              "spare nodes: hot=8 (up, and paid), cold=8, swap=10min until a cold one is up "
+              "(as many as are needed)"),
+    RH_OPTION(repair_s, "repair", 0, RH_OPTION_QUANTITY, "1d",
+              "until a node that failed is back (assumed)", .quantity = RH_QUANTITY_S,
+              .otherwise = "1d"),
+    RH_OPTION(goodput_frac, "goodput", 0, RH_OPTION_QUANTITY, "90%",
+              "exit with status 1 below it, and say what each failure may cost for it",
+              .quantity = RH_QUANTITY_FRAC),
+    RH_OPTION(replications, "replications", 0, RH_OPTION_INTEGER, "N",
+              "runs that are drawn (until the mean is known to 0.1 %, at most 2,000)", .low = 2,
+              .high = 1000000),
+    {0}};
+static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own,
+                                         rh_options_shared, rh_options_help, NULL};
+
+const RhCommand rh_command_run = {
+    .name = "run",
+    .operands = "",
+    .summary = "how long does the whole run take, with failures and checkpoints?",
+    .about = "Takes a step's time (simulated, of the best layout or of -s; or --step-time) and\n"
+             "draws whole runs: components fail at published rates, failures are noticed,\n"
+             "the job restarts from its last checkpoint, and what was done since is lost.\n\n"
+             "goodput is the share of the GPU time paid for that trains; p10, p50 and p90 are\n"
+             "over drawn runs of the same step. The interval between checkpoints is searched\n"
+             "unless it is given; Young's and Daly's formulas stand beside it. `what would\n"
+             "pay` is the goodput with one thing changed, on the same failures.\n\n"
+             "Policies: restart (from storage, on a node that the cluster always has), spares\n"
+             "(a pool: --spares), memory (copies in peers' memory, each --checkpoint\n"
+             "memory=1min of work), shrink (fewer replicas until a node is repaired), groups\n"
+             "(the other replicas go on).\n",
+    .examples =
+        "rehearse run -w llama-3.1-405b -p llama3-roce --gpus 16384 --global-batch 2048 \\\n"
+        "    --seq 8192 -s tp8,pp16,mb1,vpp8 --tokens 15.6T --goodput 90%\n"
+        "rehearse run -w llama-3.1-70b -p dgx-h100:128 --global-batch 1024 --seq 8192 \\\n"
+        "    --step-time 6.3s --tokens 2T --policy spares --spares hot=4 \\\n"
+        "    --checkpoint every=20min,storage=100GB/s,async",
+    .tables = tables,
+    .run = run,
+};

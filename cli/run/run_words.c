@@ -1,0 +1,187 @@
+#include "cli/run/run_words.h"
+
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "strategies/run/failure_rates.h"
+
+/* A key of a list "key=value,key,...", and the quantity that it takes; NONE: a switch. */
+typedef struct {
+    const char *key, *example;
+    RhQuantity kind;
+    void *out; /* double or, of a switch, bool */
+} Key;
+
+static bool fail_unknown(const char *option, const char *word, const Key *keys, GError **error)
+{
+    g_autoptr(GString) known = g_string_new(NULL);
+    for (const Key *k = keys; k->key; k++)
+        g_string_append_printf(known, "%s%s%s%s", known->len ? ", " : "", k->key,
+                               k->example ? "=" : "", k->example ? k->example : "");
+    return rh_fail(error, RH_ERROR_USAGE, "%s has no \"%s\"\nhelp: %s", option, word, known->str);
+}
+
+static bool read_value(const char *option, const Key *k, const char *value, GError **error)
+{
+    g_autoptr(GError) inner = NULL;
+    double number = 0;
+    if (!rh_quantity_parse_like(value, k->kind, k->example, &number, &inner))
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s: %s", option, k->key, inner->message);
+    if (number <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s=%s: must be more than 0\nhelp: %s=%s", option,
+                       k->key, value, k->key, k->example);
+    *(double *)k->out = number;
+    return true;
+}
+
+static bool read_word(const char *option, const char *word, const Key *keys, GError **error)
+{
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    for (const Key *k = keys; k->key; k++) {
+        if (strlen(k->key) != length || strncmp(k->key, word, length) != 0)
+            continue;
+        if (k->kind == RH_QUANTITY_NONE && !equals)
+            *(bool *)k->out = true;
+        else if (k->kind == RH_QUANTITY_NONE || !equals)
+            break;
+        else
+            return read_value(option, k, equals + 1, error);
+        return true;
+    }
+    return fail_unknown(option, word, keys, error);
+}
+
+static bool read_list(const char *option, char *const *words, const Key *keys, GError **error)
+{
+    for (; *words; words++)
+        if (!read_word(option, *words, keys, error))
+            return false;
+    return true;
+}
+
+bool rh_run_words_checkpoint(const char *text, RhCheckpointWords *out, GError **error)
+{
+    const Key keys[] = {{"every", "30min", RH_QUANTITY_S, &out->every_s},
+                        {"storage", "2TB/s", RH_QUANTITY_BYTES_PER_S, &out->storage_bytes_per_s},
+                        {"client", "5GB/s", RH_QUANTITY_BYTES_PER_S, &out->client_bytes_per_s},
+                        {"write", "30s", RH_QUANTITY_S, &out->write_s},
+                        {"read", "60s", RH_QUANTITY_S, &out->read_s},
+                        {"memory", "1min", RH_QUANTITY_S, &out->memory_every_s},
+                        {"async", NULL, RH_QUANTITY_NONE, &out->async},
+                        {0}};
+    g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
+    if (!read_list("--checkpoint", words, keys, error))
+        return false;
+    if (out->async && out->write_s > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--checkpoint async follows from the links to host memory: write= is of "
+                       "checkpoints that stop the step\nhelp: leave out one");
+    return true;
+}
+
+/* --- failures --- */
+
+/* One time a line, in seconds; a line that does not begin with a digit first is a heading. */
+static bool read_trace(const char *path, GArray *trace_s, GError **error)
+{
+    g_autofree char *text = NULL;
+    if (!g_file_get_contents(path, &text, NULL, error))
+        return false;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (guint i = 0; lines[i]; i++) {
+        g_autofree char *word = g_strndup(lines[i], strcspn(lines[i], ",\r"));
+        double t_s = 0;
+        if (!*g_strstrip(word) || *word == '#' || (i == 0 && !g_ascii_isdigit(*word)))
+            continue;
+        if (!rh_quantity_parse(word, RH_QUANTITY_COUNT, &t_s, NULL))
+            return rh_fail(
+                error, RH_ERROR_INPUT,
+                "%s:%u:1: \"%s\" is no time in seconds\nhelp: a number a line, ascending", path,
+                i + 1, word);
+        if (trace_s->len > 0 && t_s < g_array_index(trace_s, double, trace_s->len - 1))
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "%s:%u:1: %s s is before the failure in front of it\n"
+                           "help: sort the lines by time",
+                           path, i + 1, word);
+        g_array_append_val(trace_s, t_s);
+    }
+    return trace_s->len > 0 ||
+           rh_fail(error, RH_ERROR_INPUT, "%s: no failure in it\nhelp: a number a line, in seconds",
+                   path);
+}
+
+/* "3%x10": a share of nodes, and how many times as often they fail. */
+static bool read_bad(const char *text, RhTrainingRun *run, GError **error)
+{
+    const char *times = strchr(text, 'x');
+    g_autofree char *share = times ? g_strndup(text, (gsize)(times - text)) : g_strdup(text);
+    run->law = RH_LAW_BAD_NODES;
+    if (times && rh_share_parse(share, &run->bad_frac, NULL) &&
+        rh_quantity_parse(times + 1, RH_QUANTITY_COUNT, &run->bad_times, NULL))
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "--failures: bad=%s is not a share and a factor\nhelp: bad=3%%x10", text);
+}
+
+static bool read_law(const char *word, RhTrainingRun *run, GError **error)
+{
+    double shape = 0;
+    const Key keys[] = {{"weibull", "0.7", RH_QUANTITY_COUNT, &shape}, {0}};
+    if (g_str_has_prefix(word, "bad="))
+        return read_bad(word + 4, run, error);
+    if (!read_word("--failures", word, keys, error))
+        return false;
+    run->law = RH_LAW_WEIBULL;
+    run->weibull_shape = shape;
+    return true;
+}
+
+bool rh_run_words_failures(const char *text, RhTrainingRun *run, GArray *trace_s, GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    run->law = RH_LAW_EXPONENTIAL;
+    run->rates = rh_failure_rates_by_name(words[0]);
+    if (!run->rates && !g_file_test(words[0], G_FILE_TEST_EXISTS)) {
+        rh_fail_unknown(error, "failure rate", words[0], rh_failure_rates_names());
+        rh_error_help(error, "or a file with the times of failures in seconds, one a line");
+        return false;
+    }
+    for (int i = 1; words[0] && words[i]; i++)
+        if (!read_law(words[i], run, error))
+            return false;
+    if (run->rates)
+        return true;
+    if (run->law != RH_LAW_EXPONENTIAL)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--failures %s: the times of a file follow no law\nhelp: leave out %s", text,
+                       words[1]);
+    run->rates = rh_failure_rates_by_name(rh_failure_rates_names()[0]);
+    run->law = RH_LAW_TRACE;
+    if (!read_trace(words[0], trace_s, error))
+        return false;
+    run->trace_s = (const double *)(const void *)trace_s->data;
+    run->trace_count = (int32_t)trace_s->len;
+    return true;
+}
+
+/* --- spares --- */
+
+bool rh_run_words_spares(const char *text, RhTrainingRun *run, GError **error)
+{
+    double hot = 0, cold = 0;
+    const Key keys[] = {{"hot", "8", RH_QUANTITY_COUNT, &hot},
+                        {"cold", "8", RH_QUANTITY_COUNT, &cold},
+                        {"swap", "10min", RH_QUANTITY_S, &run->swap_s},
+                        {0}};
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    if (!read_list("--spares", words, keys, error))
+        return false;
+    if (hot != (double)(int32_t)hot || cold != (double)(int32_t)cold)
+        return rh_fail(error, RH_ERROR_USAGE, "--spares counts whole nodes");
+    run->hot_spares = (int32_t)hot;
+    run->cold_spares = (int32_t)cold;
+    return true;
+}

@@ -1,0 +1,177 @@
+#include "report/run/run_over_time.h"
+
+#include <math.h>
+
+#include "base/table.h"
+#include "report/capacity/capacity.h"
+#include "report/format.h"
+#include "strategies/run/failure_rates.h"
+#include "strategies/run/run_interval.h"
+
+#define HOUR_S       3600.0
+#define CHANGES_MOST 4
+#define SHOWN_FRAC   5e-5
+
+double rh_run_answer_gpu_hours(const RhRunAnswer *a, double time_s)
+{
+    const RhTrainingRun *run = a->run;
+    return time_s / HOUR_S * run->node_gpus * (run->nodes_count + run->hot_spares);
+}
+
+double rh_run_answer_usd(const RhRunAnswer *a, double time_s)
+{
+    return a->usd_per_gpu_hour * rh_run_answer_gpu_hours(a, time_s);
+}
+
+static void append_answer(GString *out, const RhRunAnswer *a)
+{
+    const RhRunResult *r = a->result;
+    g_autofree char *mean = rh_report_duration(r->time_s.mean),
+                    *p10 = rh_report_duration(r->time_s.p10),
+                    *p50 = rh_report_duration(r->time_s.p50),
+                    *p90 = rh_report_duration(r->time_s.p90),
+                    *work = rh_report_duration(a->run->work_s), *tokens = rh_text_large(a->tokens);
+    g_string_append_printf(out, "%s for %s tokens: goodput %.1f %%\n", mean, tokens,
+                           100 * r->goodput_frac);
+    g_string_append_printf(out, "  p10 %s, p50 %s, p90 %s; %s without failures and checkpoints\n",
+                           p10, p50, p90, work);
+    g_autofree char *hours = rh_text_large(rh_run_answer_gpu_hours(a, r->time_s.mean));
+    if (a->usd_per_gpu_hour <= 0) {
+        g_string_append_printf(out, "  %s GPU-hours (a price: --set price_per_gpu_hour=2.50USD)\n",
+                               hours);
+        return;
+    }
+    g_autofree char *usd = rh_report_money(rh_run_answer_usd(a, r->time_s.mean)),
+                    *low = rh_report_money(rh_run_answer_usd(a, r->time_s.p10)),
+                    *high = rh_report_money(rh_run_answer_usd(a, r->time_s.p90));
+    g_string_append_printf(out, "  %s (p10 %s, p90 %s), %s GPU-hours\n", usd, low, high, hours);
+}
+
+static void append_step(GString *out, const RhRunAnswer *a)
+{
+    g_autofree char *step = rh_quantity_format(a->step_s, RH_QUANTITY_S, 4),
+                    *steps = rh_text_count((int64_t)a->steps),
+                    *layout = a->layout ? rh_layout_title(a->layout) : NULL;
+    g_string_append_printf(out, "step: %s, %s of them", step, steps);
+    if (a->error_frac > 0)
+        g_string_append_printf(out, "; ±%.1f %%, not in the spread above", 100 * a->error_frac);
+    g_string_append_printf(out, "%s%s\n", layout ? "\n  " : "", layout ? layout : " (given)");
+}
+
+static void append_times(GString *out, const RhRunAnswer *a)
+{
+    const RhRunResult *r = a->result;
+    g_autoptr(RhTable) table = rh_table_new("<>>");
+    rh_table_rowf(table, "where the time goes|time|share");
+    for (int i = 0; i < RH_RUN_TIMES_LAST; i++) {
+        if (r->spent_s[i] < SHOWN_FRAC * r->time_s.mean)
+            continue;
+        g_autofree char *time = rh_report_duration(r->spent_s[i]);
+        rh_table_rowf(table, "  %s|%s|%.1f %%", rh_run_time_name((RhRunTime)i), time,
+                      100 * r->spent_s[i] / r->time_s.mean);
+    }
+    rh_table_append(table, out, "");
+    if (a->run->hot_spares > 0)
+        g_string_append_printf(
+            out, "  idle spares: %d nodes, %.1f %% of the GPU time\n", a->run->hot_spares,
+            100.0 * a->run->hot_spares / (a->run->nodes_count + a->run->hot_spares));
+}
+
+static void append_failures(GString *out, const RhRunAnswer *a)
+{
+    const RhRunResult *r = a->result;
+    g_autofree char *each = rh_report_duration(r->lost_each_s),
+                    *detect = rh_report_duration(a->run->detection_s),
+                    *start = rh_report_duration(a->run->startup_s),
+                    *mtbf = rh_report_duration(a->run->mtbf_s);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_append_printf(line, "failures: %.0f (p10 %.0f, p90 %.0f)", r->failures.mean,
+                           r->failures.p10, r->failures.p90);
+    if (a->rates_about)
+        g_string_append_printf(line, ", one every %s", mtbf);
+    g_string_append_printf(line,
+                           "; each costs %s with its checkpoints; found after %s, started in %s; "
+                           "policy %s; rates: %s",
+                           each, detect, start, a->run->policy->name,
+                           a->rates_about ? a->rates_about : "a trace of failures");
+    rh_text_wrap(out, line->str, 2, 79);
+}
+
+static void append_checkpoint(GString *out, const RhRunAnswer *a)
+{
+    const RhRunResult *r = a->result;
+    const RhCheckpointTimes *c = &a->run->checkpoint;
+    g_autofree char *every = rh_report_duration(r->every_s),
+                    *young = rh_report_duration(r->young_s), *daly = rh_report_duration(r->daly_s),
+                    *write = rh_report_duration(c->write_s),
+                    *drain = rh_report_duration(c->drain_s), *read = rh_report_duration(c->read_s);
+    g_string_append_printf(out, "checkpoint: every %s of work%s (Young %s, Daly %s)\n", every,
+                           c->every_s > 0 ? "" : ", the best", young, daly);
+    g_autoptr(GString) line = g_string_new("  ");
+    if (a->checkpoint->bytes > 0) {
+        g_autofree char *bytes = rh_quantity_format(a->checkpoint->bytes, RH_QUANTITY_BYTES, 3),
+                        *rate = rh_quantity_format(a->checkpoint->storage_bytes_per_s.value,
+                                                   RH_QUANTITY_BYTES_PER_S, 3);
+        g_string_append_printf(line, "%s at %s (%s); ", bytes, rate,
+                               a->checkpoint->storage_bytes_per_s.source);
+    }
+    g_string_append_printf(line, "stops the step for %s", write);
+    if (c->drain_s > 0)
+        g_string_append_printf(line, ", then %s in the background", drain);
+    g_string_append_printf(line, "; read in %s", read);
+    rh_text_wrap(out, line->str, 4, 79);
+}
+
+/* What must be true for a goodput. */
+static void append_goal(GString *out, const RhRunAnswer *a)
+{
+    double goal = a->goal_frac > 0 ? a->goal_frac : 0;
+    if (goal <= 0 || !a->rates_about)
+        return;
+    double most_s = rh_interval_lost_most_s(a->run->mtbf_s, goal);
+    const RhRunResult *r = a->result;
+    double interval_s = r->every_s / 2 + a->run->checkpoint.write_s * a->run->mtbf_s / r->every_s;
+    g_autofree char *most = rh_report_duration(most_s), *spent = rh_report_duration(interval_s),
+                    *left = rh_report_duration(fmax(most_s - interval_s, 0));
+    g_autofree char *line = g_strdup_printf(
+        "for %.0f %% each failure may cost %s in all: lost work and checkpoints take %s at this "
+        "interval, which leaves %s for detection and restart",
+        100 * goal, most, spent, left);
+    rh_text_wrap(out, line, 2, 79);
+}
+
+static void append_changes(GString *out, const RhRunAnswer *a)
+{
+    g_autoptr(GString) line = g_string_new("what would pay: ");
+    for (guint i = 0; i < MIN(a->changes->len, CHANGES_MOST); i++) {
+        const RhRunChange *one = &g_array_index(a->changes, RhRunChange, i);
+        g_string_append_printf(line, "%s%s: %.1f %%", i > 0 ? "; " : "", one->change,
+                               100 * one->goodput_frac);
+    }
+    if (a->changes->len == 0)
+        g_string_append(line, "nothing that was tried");
+    rh_text_wrap(out, line->str, 2, 79);
+}
+
+char *rh_report_run_over_time_text(const RhRunAnswer *a)
+{
+    GString *out = g_string_new(NULL);
+    append_answer(out, a);
+    rh_report_job(out, a->q);
+    append_step(out, a);
+    g_string_append_c(out, '\n');
+    append_times(out, a);
+    g_string_append_c(out, '\n');
+    append_failures(out, a);
+    append_checkpoint(out, a);
+    if (a->result->exact_goodput_frac > 0)
+        g_string_append_printf(out, "closed form: %.1f %%; %d replications: ±%.2f %%\n",
+                               100 * a->result->exact_goodput_frac, a->result->replications,
+                               100 * a->result->half_frac);
+    else
+        g_string_append_printf(out, "%d replications: ±%.2f %%\n", a->result->replications,
+                               100 * a->result->half_frac);
+    append_goal(out, a);
+    append_changes(out, a);
+    return g_string_free(out, FALSE);
+}

@@ -1,0 +1,26 @@
+#pragma once
+/* Formats the answer of `run`: goodput, days and money, where the time goes, what would pay. */
+#include "report/report.h"
+#include "strategies/run/checkpoint.h"
+#include "strategies/run/run_changes.h"
+
+typedef struct {
+    const RhQuestion *q;
+    const RhTrainingRun *run;
+    const RhRunResult *result;
+    const RhCheckpointPlan *checkpoint; /* bytes 0: its times were given */
+    const GArray *changes;              /* RhRunChange */
+    const RhLayout *layout;             /* NULL: the step's time was given */
+    const char *rates_about;            /* NULL: a trace */
+    double tokens, step_s, steps;
+    double error_frac;       /* of the step; 0: unknown */
+    double usd_per_gpu_hour; /* 0: unknown */
+    double goal_frac;        /* goodput that was asked for; 0: none */
+} RhRunAnswer;
+
+/* Money of the GPUs of the job and of the spares that are up. */
+double rh_run_answer_usd(const RhRunAnswer *answer, double time_s);
+double rh_run_answer_gpu_hours(const RhRunAnswer *answer, double time_s);
+/* Caller frees. */
+char *rh_report_run_over_time_text(const RhRunAnswer *answer);
+char *rh_report_run_over_time_json(const RhRunAnswer *answer);
