@@ -11,8 +11,8 @@
     INT64_C(10000000000000000) /* a thousand times what the largest runs read: a typing error */
 
 /* Options of the one kind of question are none of the other. */
-static const char *const of_runs[] = {"--global-batch", "--seq",       "--stack", "--gap",
-                                      "--risk",         "--price-kwh", NULL};
+static const char *const of_runs[] = {"--global-batch", "--seq",       "--stack",    "--gap",
+                                      "--risk",         "--price-kwh", "--failures", NULL};
 static const char *const of_services[] = {
     "--strategy", "--mode", "--rate", "--concurrency", "--turnaround", "--arrivals", "--count",
     "--skip-bad", "--ttft", "--tpot", "--tbt",         "--e2e",        NULL};
@@ -76,6 +76,9 @@ static const RhOption own[] = {
               "power usage effectiveness of the building, for every platform (that of the "
               "platform's file, or not counted)",
               .quantity = RH_QUANTITY_COUNT, .positive = true),
+    RH_OPTION(failures, "failures", 0, RH_OPTION_CHOICE, "RATES",
+              "rates of failures, which make runs of more than a day longer (`rehearse run`)",
+              .choices = "llama-3|meta-rsc-1|meta-rsc-2|none", .otherwise = "llama-3"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "search until no layout that was not simulated can be faster than the chosen "
               "one by more than this",
@@ -101,6 +104,8 @@ const RhCommand rh_command_capacity = {
              "step longer by its error bar (--error-bar none: as predicted). Exit status 1 if\n"
              "nothing meets them: then the fastest and the cheapest are named. Without prices\n"
              "cost is counted in GPU-hours; --price-kwh and --pue add electricity.\n\n"
+             "Runs of more than a day are longer by failures, restarts and checkpoints, as\n"
+             "`rehearse run` says with its defaults; --failures none leaves them out.\n\n"
              "Without --tokens the answer is the most tokens that the budget or the deadline\n"
              "allows. Without --gpus a platform of several nodes (dgx-h100:32) is used as a\n"
              "whole, and a single one with as many nodes as the deadline takes. --dtype\n"

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/capacity/capacity_ranges.h"
 #include "cli/capacity/prices.h"
+#include "strategies/run/failure_rates.h"
 
 /* Tokens of a step where none are asked for: what published runs of tens to hundreds of billions of
  * parameters take (Llama 3: 4 to 16 M, arXiv 2407.21783, section 3.4.1). */
@@ -96,6 +97,7 @@ bool rh_capacity_query_read(RhCapacityQuery *q, GError **error)
                                  .budget_usd = a->budget_usd,
                                  .usd_per_kwh = a->usd_per_kwh,
                                  .as_predicted = strcmp(a->error_bar, "none") == 0,
+                                 .failures = rh_failure_rates_by_name(a->failures),
                                  .gap_frac = a->gap_frac,
                                  .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
                                  .jobs = (int32_t)a->jobs};

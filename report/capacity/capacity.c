@@ -326,10 +326,12 @@ static void append_cut(GString *out, const RhCapacityAnswer *a)
 static void append_fine_print(GString *out, const RhCapacityAnswer *a, bool verbose)
 {
     guint proved = 0, fit = 0, met = 0;
+    bool counted = false;
     for (guint i = 0; i < a->cells->len; i++) {
         proved += cell_at(a, i)->proved && cell_at(a, i)->r;
         fit += cell_at(a, i)->r != NULL;
         met += cell_at(a, i)->meets;
+        counted |= cell_at(a, i)->goodput_frac > 0 && cell_at(a, i)->goodput_frac < 1;
     }
     guint unknown = unknown_count(a);
     g_autofree char *open =
@@ -339,9 +341,10 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a, bool verb
                                   100 * a->goal->gap_frac)
                 : g_strdup("");
     g_autofree char *line =
-        g_strdup_printf("%u of %u sizes fit%s, %u meet the limits%s; failures, restarts and "
-                        "evaluation are not counted",
-                        fit, a->cells->len, open, met, optimal);
+        g_strdup_printf("%u of %u sizes fit%s, %u meet the limits%s; %sevaluation %s not "
+                        "counted",
+                        fit, a->cells->len, open, met, optimal,
+                        counted ? "" : "failures, restarts and ", counted ? "is" : "are");
     append_line(out, 2, line);
 }
 
@@ -397,6 +400,26 @@ static void append_next(GString *out, const RhCapacityAnswer *a)
     g_string_append_c(out, '\n');
 }
 
+/* Appends what failures add to the runs, where they are counted. */
+static void append_failures(GString *out, const RhCapacityAnswer *a)
+{
+    double least = 1, most = 0;
+    for (guint i = 0; i < a->cells->len; i++) {
+        const RhCapacityCell *cell = cell_at(a, i);
+        if (!cell->r || cell->goodput_frac <= 0 || cell->goodput_frac >= 1)
+            continue;
+        least = MIN(least, cell->goodput_frac);
+        most = MAX(most, cell->goodput_frac);
+    }
+    if (most <= 0)
+        return;
+    g_autofree char *line = g_strdup_printf(
+        "goodput: %.1f to %.1f %% of the time, in all figures of runs of more than a day: %s, with "
+        "checkpoints and restarts as `rehearse run` takes them (--failures none: without)",
+        100 * least, 100 * most, a->goal->failures->about);
+    rh_text_wrap(out, line, 2, 79);
+}
+
 char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *style)
 {
     GString *out = g_string_new(NULL);
@@ -407,6 +430,7 @@ char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *st
     append_cut(out, a);
     append_table(out, a, style);
     append_prices(out, a);
+    append_failures(out, a);
     append_fine_print(out, a, style->verbosity > 0);
     append_kept(out, a);
     if (a->best >= 0) {

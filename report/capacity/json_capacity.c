@@ -121,6 +121,7 @@ static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
     rh_json_put_int(w, "global_batch", cell->c.job.global_batch);
     rh_json_put_number(w, "tokens_count", cell->tokens);
     rh_json_put_number(w, "seconds", cell->seconds);
+    rh_json_put_number(w, "goodput_frac", cell->goodput_frac);
     rh_put_known(w, "usd", cell->usd);
     rh_put_known(w, "electricity_usd", cell->electricity_usd);
     rh_json_put_number(w, "seconds_upper", rh_upper_end(cell->seconds, cell->allowed_frac));

@@ -5,11 +5,13 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "strategies/run/run_estimate.h"
 #include "strategies/search/evidence_key.h"
 #include "strategies/search/plan_answer.h"
 
 #define SAME_STEPS 1e-9 /* relative: rounding error up to which a number of steps is whole */
 #define J_PER_KWH  3.6e6
+#define DAY_S      86400.0
 
 /* Largest multiple, at most `most`, of the GPUs, or of a half, a quarter and so on of them: of the
  * first of these with a multiple of at least `enough`. 0: there is none. */
@@ -53,6 +55,15 @@ static double affordable(const RhCapacityTarget *goal, double allowed, double st
     return isfinite(steps) ? floor(steps * (1 + SAME_STEPS)) : 0;
 }
 
+/* Share of the run's time that its steps are, where `seconds` of steps are to be done; 1: failures are not
+ * counted. A job so large that it makes no progress has a share of next to nothing. */
+static double goodput_frac(const RhCapacityTarget *goal, const RhProblem *c, double seconds)
+{
+    if (!goal->failures || seconds <= DAY_S)
+        return 1;
+    return fmax(rh_run_estimate_frac(c, goal->failures), 1e-6);
+}
+
 static void account(const RhCapacityTarget *goal, RhCapacityCell *cell)
 {
     const RhRehearsal *r = cell->r;
@@ -63,11 +74,15 @@ static void account(const RhCapacityTarget *goal, RhCapacityCell *cell)
     cell->allowed_frac = goal->as_predicted ? 0 : allowed_frac(&cell->c, r);
     double steps = goal->tokens > 0 ? ceil(goal->tokens / step_tokens * (1 - SAME_STEPS))
                                     : affordable(goal, cell->allowed_frac, r->step_time_s, usd);
+    double good = goodput_frac(goal, &cell->c, steps * r->step_time_s);
+    if (goal->tokens <= 0)
+        steps = floor(steps * good);
     cell->tokens = goal->tokens > 0 ? goal->tokens : steps * step_tokens;
-    cell->seconds = steps * r->step_time_s;
-    cell->usd = usd * steps;
-    cell->electricity_usd = electricity_usd * steps;
-    cell->energy_j = r->energy.total_j * steps;
+    cell->goodput_frac = good;
+    cell->seconds = steps * r->step_time_s / good;
+    cell->usd = usd * steps / good;
+    cell->electricity_usd = electricity_usd * steps / good;
+    cell->energy_j = r->energy.total_j * steps / good;
 }
 
 /* Keeps the better of the cell's and the plan's best, by tokens per second; flags of the plan hold

@@ -9,17 +9,19 @@
  *     USD = GPUs x hours x price + kWh x price of electricity
  *
  * A date and a budget are kept at the upper end of the step's error bar (accuracy/record.h), as
- * levels of a service are. A batch is free within a range. What fails and is done again is not
- * counted. */
+ * levels of a service are. A batch is free within a range. Runs of more than a day are longer by what
+ * failures undo (strategies/run/run_estimate.h), at rates that may be left out. */
+#include "strategies/run/training_run.h"
 #include "strategies/search/plan.h"
 
 typedef struct {
-    double tokens;              /* 0: as many as can be, by the date and within the budget */
-    double by_s;                /* 0: no date */
-    double budget_usd;          /* 0: no budget */
-    double usd_per_kwh;         /* 0: electricity is not paid apart */
-    bool as_predicted;          /* both are kept by what is predicted, whatever its error bar */
-    double gap_frac, risk_frac; /* of the planner */
+    double tokens;                  /* 0: as many as can be, by the date and within the budget */
+    double by_s;                    /* 0: no date */
+    double budget_usd;              /* 0: no budget */
+    double usd_per_kwh;             /* 0: electricity is not paid apart */
+    bool as_predicted;              /* both are kept by what is predicted, whatever its error bar */
+    const RhFailureRates *failures; /* of runs of more than a day; NULL: nothing fails */
+    double gap_frac, risk_frac;     /* of the planner */
     int32_t jobs;
     double timeout_s; /* of the call; 0: none */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
@@ -45,6 +47,8 @@ typedef struct {
     bool lost_may_win;                     /* as RhPlan's, of one of its batches */
     double tokens, seconds, usd, energy_j; /* of the whole run; usd and energy_j 0: unknown */
     double electricity_usd;                /* of `usd`, paid apart */
+    double
+        goodput_frac; /* of the time, what is not undone by failures or spent on them; 1: not counted */
     double allowed_frac; /* so much longer and dearer it may be and meets the goal still: the step's
                             error bar, else the widest of its kind of model */
     double efficiency_frac; /* tokens a second and GPU over those of the series' smallest size */

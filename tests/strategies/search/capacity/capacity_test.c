@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "report/capacity/capacity.h"
 #include "sim/run.h"
+#include "strategies/run/failure_rates.h"
+#include "strategies/run/run_estimate.h"
 #include "strategies/search/capacity/capacity.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
@@ -166,6 +168,30 @@ static void a_run_is_its_steps(void)
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
     CU_ASSERT_EQUAL(best->step_time_s, found.r->step_time_s);
     rh_capacity_cell_clear(&found);
+}
+
+/* Time, money and energy of a run of more than a day are divided by its goodput; a day's are not. */
+static void failures_make_long_runs_longer(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    k.platform->price_usd_per_gpu_hour.value = 2.5;
+    const RhFailureRates *rates = rh_failure_rates_by_name("llama-3");
+    double good = rh_run_estimate_frac(&k.c, rates);
+    CU_ASSERT_TRUE(good > 0.99 && good < 1);
+    for (int large = 0; large < 2; large++) {
+        RhCapacityTarget goal = {.tokens = large ? 1e12 : 1e9, .gap_frac = 0.01, .risk_frac = 0.05};
+        RhCapacityCell plain, failing;
+        g_autoptr(GError) error = NULL;
+        RhCapacityQuestion asked = {&k.c, 16, 32};
+        CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&asked, &goal, &plain, &error));
+        goal.failures = rates;
+        CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&asked, &goal, &failing, &error));
+        RH_CHECK_CLOSE(failing.seconds, plain.seconds / (large ? good : 1), 1e-9);
+        RH_CHECK_CLOSE(failing.usd, plain.usd / (large ? good : 1), 1e-9);
+        CU_ASSERT_EQUAL(plain.goodput_frac, 1);
+        rh_capacity_cell_clear(&plain);
+        rh_capacity_cell_clear(&failing);
+    }
 }
 
 /* Electricity that is paid apart is part of the money; all of it where GPUs have no price. */
@@ -394,6 +420,7 @@ int main(void)
             {"without_prices_gpu_hours_stand_for_money", without_prices_gpu_hours_stand_for_money},
             {"what_does_not_fit_is_nobodys_answer", what_does_not_fit_is_nobodys_answer},
             {"a_run_is_its_steps", a_run_is_its_steps},
+            {"failures_make_long_runs_longer", failures_make_long_runs_longer},
             {"electricity_is_money", electricity_is_money},
             {"a_budget_buys_whole_steps", a_budget_buys_whole_steps},
             {"the_most_tokens_win_where_none_are_said", the_most_tokens_win_where_none_are_said},
