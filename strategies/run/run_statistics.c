@@ -38,8 +38,12 @@ static double least_every_s(const RhTrainingRun *run)
 static double mean_time_s(const RhTrainingRun *run, double every_s)
 {
     double sum = 0;
-    for (int32_t i = 0; i < SEARCH_RUNS; i++)
-        sum += rh_run_simulate(run, every_s, i).time_s;
+    for (int32_t i = 0; i < SEARCH_RUNS; i++) {
+        RhRunOutcome one = rh_run_simulate(run, every_s, i);
+        if (one.stuck)
+            return HUGE_VAL;
+        sum += one.time_s;
+    }
     return sum / SEARCH_RUNS;
 }
 
@@ -55,6 +59,8 @@ static double searched_every_s(const RhTrainingRun *run, double near_s)
     double a = high - ratio * (high - low), b = low + ratio * (high - low);
     double at_a = mean_time_s(run, exp(a)), at_b = mean_time_s(run, exp(b));
     for (int i = 0; i < SEARCH_STEPS && high - low > 0.02; i++) {
+        if (at_a >= HUGE_VAL && at_b >= HUGE_VAL) /* no interval of these helps */
+            return near_s;
         if (at_a <= at_b) {
             high = b;
             b = a;

@@ -305,6 +305,8 @@ static void bad_runs_are_refused(void)
     run.work_s = DAY_S;
     run.least = run.most = 2;
     expect_error(&run, RH_ERROR_NO_ANSWER);
+    run.checkpoint.every_s = 0; /* nor does any interval help */
+    expect_error(&run, RH_ERROR_NO_ANSWER);
 }
 
 static void a_seed_gives_the_same_run(void)
