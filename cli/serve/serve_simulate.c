@@ -243,7 +243,8 @@ static int run(const RhArguments *arguments, GError **error)
                                 .list = asked->list,
                                 .slos = &asked->slos,
                                 .unharmed = unharmed,
-                                .client = &asked->client};
+                                .client = &asked->client,
+                                .server = serving.server};
     if (!result) {
         print_unanswered(a, &question, *error);
         return 3;

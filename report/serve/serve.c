@@ -310,6 +310,21 @@ static void append_beyond(GString *out, const RhServeQuestion *q, const RhServic
 }
 
 /* Says which error bar service levels are evaluation by, if the service has none of its own. */
+/* Names the server's constant between an iteration's end and the client's token, where it is half of
+ * the mean TTFT or more: "delivery: 150 ms of TTFT is the constant `first` of server sglang ...". */
+static void append_delivery(GString *out, const RhServer *server, const RhServiceMetrics *o)
+{
+    if (!server || o->once || server->first_s.value < 0.5 * o->metrics[RH_METRIC_TTFT].mean.value)
+        return;
+    const RhFact *first = &server->first_s;
+    g_autofree char *value = seconds(first->value);
+    g_autofree char *line =
+        g_strdup_printf("%s of TTFT is the constant `first` of server %s (%s): %s", value,
+                        server->name, rh_tag_name(first->tag), first->source);
+    g_string_append(out, "delivery: ");
+    rh_text_wrap(out, line, 10, 79);
+}
+
 static void append_widest(GString *out, const RhSlos *slos)
 {
     if (slos->count == 0 || !slos->allowance.widest_of)
@@ -397,6 +412,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     rh_report_warnings_text(out, watches);
     append_beyond(out, q, r);
     if (o->completed_count > 0) {
+        append_delivery(out, q->server, o);
         g_string_append(out,
                         "sampling: 95 % interval of the mean, from random arrivals and lengths\n");
         rh_report_served_trust(out, q->trust);

@@ -24,6 +24,7 @@ typedef struct {
     const RhServeExtrapolation *beyond; /* plans: for the best deployment; NULL: none */
     const RhServedCacheList *caches;    /* plans: of the best deployment; NULL: not known */
     const RhServeErrorBars *trust; /* error bars, for plans of the best deployment; NULL: none */
+    const RhServer *server;        /* whose constants an answer names; NULL: they are not named */
 } RhServeQuestion;
 
 char *rh_report_serve_text(const RhServeQuestion *question, const RhServiceResult *result,

@@ -144,6 +144,20 @@ static void put_failures(RhJsonWriter *w, const RhServeQuestion *question, const
     rh_json_end_object(w);
 }
 
+/* Writes the server's constant between an iteration's end and the client's token; null: no token. */
+static void put_delivery(RhJsonWriter *w, const RhServer *server, bool once)
+{
+    if (!server || once) {
+        rh_json_put_null(w, "delivery");
+        return;
+    }
+    rh_json_begin_object(w, "delivery");
+    rh_json_put_number(w, "value_s", server->first_s.value);
+    rh_json_put_string(w, "tag", rh_tag_name(server->first_s.tag));
+    rh_json_put_string(w, "source", server->first_s.source);
+    rh_json_end_object(w);
+}
+
 char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *r,
                            const RhServiceMetrics *o)
 {
@@ -168,6 +182,7 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     put_failures(w, question, r);
     rh_put_outcome(w, o, question->slos);
     rh_put_served_trust(w, question->trust);
+    put_delivery(w, question->server, o->once);
     g_autoptr(GPtrArray) watches = rh_report_serve_warnings(question, o, false);
     rh_put_warnings(w, watches);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);

@@ -76,3 +76,8 @@ echo 'where it is not said how many, two minutes of the rate, and 1,000 at least
 for rate in 4/s 20/s; do
     rehearse serve-simulate "${on[@]}" --lengths in=16,out=2 --rate "$rate" -q --json | grep '"requests_count"'
 done
+# The constant that most of the first token is, with its source; none is named where kernels are more of it.
+for layout in tp8,server=sglang tp8; do
+    rehearse serve-simulate -w deepseek-v3 -p dgx-h200:1 --dtype fp8-block -s "$layout" --concurrency 1 --count 1 \
+        --lengths in=1024,out=128 | grep -A 6 '^delivery' || echo "no constant of $layout"
+done
