@@ -142,7 +142,8 @@ typedef struct {
 
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,
  * during which what they work on travels on to the next rank. GATHER, SUM: they work on what all ranks
- * of a context group have, or on their own part of the sum of what all made. HEADS: ranks that have some
+ * of a context group have, or on their own part of the sum of what all made. SHIFT: they wait for what
+ * the rank before has sent while it waited. HEADS: ranks that have some
  * tokens of all heads get all tokens of some heads, or the other way round. ROWS_IN: they work on those
  * rows of the block's input that this step of a ring of tensor ranks brings; ROWS_OUT: they make rows
  * that are summed over tensor ranks, or copied to one of them, while the next are made; ROWS_ADD: they add
@@ -153,6 +154,7 @@ typedef enum {
     RH_EXCHANGE_RING,
     RH_EXCHANGE_GATHER,
     RH_EXCHANGE_SUM,
+    RH_EXCHANGE_SHIFT,
     RH_EXCHANGE_HEADS,
     RH_EXCHANGE_ROWS_IN,
     RH_EXCHANGE_ROWS_OUT,
@@ -168,7 +170,7 @@ typedef struct {
     bool beside;         /* DISPATCH, COMBINE: kernels up to ARRIVE do not wait */
     double bytes;        /* GATHER, SUM, ROWS_OUT: of what all ranks have together, or each made of
                             it; ROWS_IN: 0, all ranks' steps are rh_block_gathered_bytes; else
-                            what one rank sends: RING, to the next; others, to all ranks together,
+                            what one rank sends: RING, SHIFT, to the next; others, to all ranks together,
                             its own part included */
     double busiest;      /* DISPATCH, COMBINE: in `bytes`, the busiest rank's part over the mean */
     RhRouting routing;   /* what of it goes to which ranks, where none is sent a token twice */

@@ -104,6 +104,44 @@ static void ring_kernels(RhOps *ops, const RhCore *core, RhPass pass)
     rh_ops_exchange(ops, (RhExchange){0});
 }
 
+/* Adds partial results of a block, in elements, to sums in fp32: reads both, writes the sum. */
+static void add_wide(RhOps *ops, double elements)
+{
+    rh_ops_stream(ops, RH_KERNEL_ADD, (ops->element_bytes + 2 * RH_FP32) * elements, 1);
+}
+
+/* Kernels of PyTorch's ring, as its compiler traces them: a traced collective is waited for at
+ * once. Keys and values, repeated for all heads, are packed and gathered before the first block;
+ * each block's results are merged in fp32. Backward, after each block, the last one too, the sums
+ * of keys' and values' gradients so far go to the next rank, in fp32. */
+static void ring_of_gathered_heads(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    bool whole = ops->kind->bidirectional, back = pass == RH_PASS_BACKWARD_DATA;
+    int64_t own = ops->queries, seen = whole ? own : own / 2;
+    int32_t ranks = ops->shard->cp;
+    double pairs = ops->shard->documents != NULL ? rh_ops_visible_pairs(ops) / ranks
+                                                 : (whole ? 1 : 0.5) * (double)own * (double)own;
+    double heads = (double)ops->tokens * (double)core->heads;
+    double queries = heads * (double)core->key, results = heads * (double)core->value;
+    double others = queries + results; /* keys and values, repeated for all heads */
+    copy(ops, ops->element_bytes * others);
+    rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_GATHER,
+                                      .bytes = ranks * ops->element_bytes * others});
+    for (int32_t step = 0; step < ranks; step++) {
+        bool first = step == 0;
+        int64_t keys = first ? own : seen;
+        core_block(ops, core, pass, &(RhCoreBlock){first && !whole, own, keys, keys, pairs});
+        if (back)
+            add_wide(ops, queries + others);
+        else if (!first)
+            add_wide(ops, results);
+        if (back)
+            rh_ops_exchange(
+                ops,
+                (RhExchange){.kind = RH_EXCHANGE_SHIFT, .step = step, .bytes = RH_FP32 * others});
+    }
+}
+
 /* Kernels over gathered keys: both halves of the queries, each on all keys up to its own: for the
  * mean rank s (r+1)/(4r) and s (3r+1)/(4r) keys, and equally many pairs on every rank, a quarter of
  * them for the front half. */
@@ -141,8 +179,10 @@ static void inside(RhOps *ops, const RhCore *core, RhPass pass)
     RhCoreBlock all = rh_core_whole(ops);
     if (ops->shard->cp == 1)
         core_block(ops, core, pass, &all);
+    else if (ops->shard->kv == RH_CONTEXT_GATHER)
+        gather(ops, core, pass);
     else
-        (ops->shard->kv == RH_CONTEXT_GATHER ? gather : ring_kernels)(ops, core, pass);
+        (ops->shard->gathers_heads ? ring_of_gathered_heads : ring_kernels)(ops, core, pass);
 }
 
 /* Kernels of both passes, with the exchange of heads around the core: queries, keys and values in,

@@ -4,7 +4,8 @@
  * cp_comm_type p2p): while one block's keys and values are processed, they travel on to the next
  * rank; backward sends their gradients along. Gathers and sums (Llama 3, arXiv 2407.21783, section
  * 3.3.2; all_gather) and exchanges of tokens for heads (Jacobs et al. 2023, arXiv 2309.14509; a2a,
- * and a2a+p2p with a ring outside) are waited for: nothing runs beside them. Parameters are
+ * and a2a+p2p with a ring outside) are waited for: nothing runs beside them; nor beside the shifts of
+ * PyTorch's compiled ring, whose waits directly follow its collectives. Parameters are
  * replicated over the ranks: their gradients are summed with the replicas' (grid.c). */
 #include "base/error.h"
 #include "strategies/train/parallelism/parallelism.h"
@@ -34,6 +35,7 @@ static const Exposed exposed[] = {
     [RH_EXCHANGE_GATHER] = {RH_GROUP_CONTEXT, RH_OP_ALL_GATHER, "all-gather keys and values"},
     [RH_EXCHANGE_SUM] = {RH_GROUP_CONTEXT, RH_OP_REDUCE_SCATTER,
                          "sum gradients of keys and values"},
+    [RH_EXCHANGE_SHIFT] = {RH_GROUP_CONTEXT, RH_OP_SHIFT, "pass gradients of keys and values on"},
     [RH_EXCHANGE_HEADS] = {RH_GROUP_HEADS, RH_OP_ALL_TO_ALL, "exchange tokens for heads"},
 };
 

@@ -213,6 +213,34 @@ static void a_ring_shares_tokens_and_pairs(void)
     }
 }
 
+/* PyTorch's compiled ring: each rank gathers the keys and values of all heads before the first block,
+ * and backward passes their gradients on in fp32 after every block. */
+static void a_ring_of_gathered_heads_waits_for_what_it_exchanges(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    RhShard one = shard_of(2, 1024, 2), ring = one;
+    ring.cp = 4;
+    ring.gathers_heads = true;
+    RhKernel k = attention_of(m, RH_PASS_FORWARD, &one);
+    /* numbers that a rank has of 2 x 1,024 / 4 tokens */
+    double own = 512 * (double)k.heads * (double)(k.k + rh_kernel_v_head(&k));
+    for (int back = 0; back < 2; back++) {
+        g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        g_autoptr(GArray) marks = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+        rh_block_pass(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR,
+                      back ? RH_PASS_BACKWARD_DATA : RH_PASS_FORWARD, &ring, kernels, marks);
+        double gathered = 0, passed_on = 0;
+        for (guint i = 0; i < marks->len; i++) {
+            const RhExchange *x = &g_array_index(marks, RhExchange, i);
+            CU_ASSERT_NOT_EQUAL(x->kind, RH_EXCHANGE_RING); /* nothing travels beside a block */
+            gathered += x->kind == RH_EXCHANGE_GATHER ? x->bytes : 0;
+            passed_on += x->kind == RH_EXCHANGE_SHIFT ? x->bytes : 0;
+        }
+        RH_CHECK_CLOSE(gathered, 4 * 2 * own, 1e-14); /* of four ranks, in bf16 */
+        RH_CHECK_CLOSE(passed_on, back ? 4 * 4 * own : 0, 1e-14);
+    }
+}
+
 static double pairs_flops(const GArray *kernels, RhKernelClass cls)
 {
     double sum = 0;
@@ -497,6 +525,8 @@ int main(void)
                    {"cutting_conserves_the_flops_of_every_operator",
                     cutting_conserves_the_flops_of_every_operator},
                    {"a_ring_shares_tokens_and_pairs", a_ring_shares_tokens_and_pairs},
+                   {"a_ring_of_gathered_heads_waits_for_what_it_exchanges",
+                    a_ring_of_gathered_heads_waits_for_what_it_exchanges},
                    {"context_ranks_share_pairs_whatever_they_exchange",
                     context_ranks_share_pairs_whatever_they_exchange},
                    {"a_recipe_narrows_linear_layers_alone", a_recipe_narrows_linear_layers_alone},
