@@ -287,8 +287,8 @@ static int run(const RhArguments *a, GError **error)
         .points = found.points,
         .measured_s = found.measured ? (const double *)(void *)found.measured->data : NULL,
         .log = found.measured ? g_ptr_array_index(a->froms, 0) : NULL};
-    g_autofree char *text =
-        a->json ? rh_report_collective_json(&answer) : rh_report_collective_text(&answer);
+    g_autofree char *text = a->json ? rh_report_collective_json(&answer)
+                                    : rh_report_collective_text(&answer, a->verbosity > 0);
     fputs(text, stdout);
     rh_output_answered();
     return write_files(a, &answer, error) ? 0 : 3;
@@ -313,6 +313,8 @@ static const RhOption own[] = {
               "also write the answer, as .json, .csv or .svg", .neutral = true),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
+    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL,
+              "more detail: why each algorithm is chosen", .neutral = true),
     {0}};
 static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};
 
@@ -325,7 +327,7 @@ const RhCommand rh_command_collective = {
     .about = "OPERATION is all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or\n"
              "sendrecv. For each size: its time on otherwise idle links, algorithm and bus\n"
              "bandwidth as nccl-tests count them, how near that is to the bound of the links'\n"
-             "data sheets, and the algorithm that the library chooses, with the reason.\n\n"
+             "data sheets, and the algorithm that the library chooses (-v: why).\n\n"
              "Where the catalogue has constants that were fitted to measured collectives of\n"
              "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
              "platform's own. With --from LOG, measured times stand beside the predictions.\n",

@@ -58,14 +58,14 @@ static void append_row(RhTable *table, const RhCollectiveAnswer *a, guint i)
 /* Appends why each algorithm is taken, at the largest size at which it is. */
 static void append_reasons(GString *out, const RhCollectiveAnswer *a)
 {
+    g_string_append(out, "choice of the algorithm, by closed forms without contention:\n");
     for (guint i = 0; i < a->points->len; i++) {
         const RhCollectivePoint *p = point_of(a, i);
         if (i + 1 < a->points->len && point_of(a, i + 1)->algo == p->algo)
             continue;
         g_autofree char *size = size_text(p->bytes);
-        g_autofree char *line =
-            g_strdup_printf("at %s %s (closed forms)", size, p->why ? p->why : "");
-        rh_text_wrap(out, line, 2, 79);
+        g_autofree char *line = g_strdup_printf("  at %s %s", size, p->why ? p->why : "");
+        rh_text_wrap(out, line, 4, 79);
     }
 }
 
@@ -77,15 +77,16 @@ static void append_constants(GString *out, const RhCollectiveAnswer *a)
         a->setup->nodes > 1 ? g_strdup_printf(" (between nodes: those of %s)", a->platform->name)
                             : g_strdup("");
     g_autofree char *limit = g_strdup_printf(
-        "bound: %s GB/s of bus bandwidth, by %s (data sheet), without latency", most, what);
+        "bound: %s GB/s of bus bandwidth, by the data sheet of %s, without latency%s", most, what,
+        a->setup->nodes > 1 ? "; bus bandwidth counts bytes that stay inside a node too" : "");
     g_autofree char *line =
         a->given ? g_strdup_printf("constants: profile %s%s", a->profile, between)
         : a->profile
-            ? g_strdup_printf("constants: profile %s%s, fitted to measured collectives of "
-                              "the library as it comes; `plan` and `simulate` take it with "
-                              "--profile alone, since training recipes often switch "
-                              "in-switch sums off (NCCL_NVLS_ENABLE=0)",
-                              a->profile, between)
+            ? g_strdup_printf("constants: profile %s%s, fitted to collectives of the library with "
+                              "its default settings. `plan` and `simulate` take slower ones, as "
+                              "training recipes often switch sums in the switch off "
+                              "(NCCL_NVLS_ENABLE=0); --profile %s gives them these",
+                              a->profile, between, a->profile)
             : g_strdup_printf("constants: those of %s, as `plan` and `simulate` take them; "
                               "no profile of such links is in the catalogue",
                               a->platform->name);
@@ -112,7 +113,7 @@ static void append_error(GString *out, const RhCollectiveAnswer *a)
     rh_text_wrap(out, line, 2, 79);
 }
 
-char *rh_report_collective_text(const RhCollectiveAnswer *a)
+char *rh_report_collective_text(const RhCollectiveAnswer *a, bool verbose)
 {
     GString *out = g_string_new(NULL);
     g_string_printf(out, "%s%s among %d GPUs of %s, on %d node%s\n\n",
@@ -129,7 +130,8 @@ char *rh_report_collective_text(const RhCollectiveAnswer *a)
     if (a->measured_s)
         append_error(out, a);
     append_constants(out, a);
-    append_reasons(out, a);
+    if (verbose)
+        append_reasons(out, a);
     return g_string_free(out, FALSE);
 }
 

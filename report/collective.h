@@ -17,7 +17,7 @@ typedef struct {
 } RhCollectiveAnswer;
 
 /* Return texts; caller frees. */
-char *rh_report_collective_text(const RhCollectiveAnswer *answer);
+char *rh_report_collective_text(const RhCollectiveAnswer *answer, bool verbose);
 char *rh_report_collective_json(const RhCollectiveAnswer *answer);
 char *rh_report_collective_csv(const RhCollectiveAnswer *answer);
 /* Draws bus bandwidth over size, on a logarithmic axis of sizes. */

@@ -68,12 +68,18 @@ static void append_said(GString *out, const RhEvaluation *evaluation, guint said
     g_autofree char *where =
         evaluation->shipped ? g_strdup("") : g_strdup_printf(" of %s", evaluation->file);
     const char *what = evaluation->shipped ? "published runs" : "runs";
+    RhEvaluationFigures f = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
+    int32_t out_of_memory = f.failed_and_refused + f.failed_but_fits;
+    g_autofree char *kinds =
+        out_of_memory > 0 ? g_strdup_printf(" (%d ran, %d ran out of memory)",
+                                            f.ran_and_fits + f.ran_but_refused, out_of_memory)
+                          : g_strdup("");
     if (said == reached)
-        g_string_append_printf(out, "runs: %s %s%s%s, all of them predicted\n", all, what, where,
-                               late);
+        g_string_append_printf(out, "runs: %s %s%s%s%s, all of them predicted\n", all, what, where,
+                               late, kinds);
     else
-        g_string_append_printf(out, "runs: %s %s%s%s, %s of them predicted\n", all, what, where,
-                               late, some);
+        g_string_append_printf(out, "runs: %s %s%s%s%s, %s of them predicted\n", all, what, where,
+                               late, kinds, some);
 }
 
 /* Appends how well layouts of one job were compared with each other. */
@@ -212,9 +218,10 @@ static void append_groups(GString *out, const RhEvaluation *evaluation, bool ver
     rh_table_append(table, out, "");
     if (has_nearest(evaluation))
         rh_text_wrap(out,
-                     "held out: no constant was fitted to these runs; exact setup: all that "
-                     "determines their time is known and modelled; nearest setup: part of it is "
-                     "not, and the closest that is was used",
+                     "held out: no constant was fitted to these runs; exact setup: their "
+                     "publication says all that their time depends on, and all of it is modelled; "
+                     "nearest setup: a setting is not said or not modelled, and the closest one "
+                     "was simulated",
                      2, 79);
     if (verbose)
         g_string_append(out, "tau: Kendall's, of layouts of one job; regret: how much slower the "

@@ -65,8 +65,8 @@ static void append_asked(GString *out, const RhEvaluation *evaluation, const RhR
     if (count[0] + count[1] > 0)
         g_string_append_printf(
             out,
-            "at the default --risk %.0f%%: %d of %d runs that ran would be refused, %d of %d\n"
-            "  that ran out would be accepted\n",
+            "with the margin that plan keeps (--risk %.0f%%): %d of %d runs that ran would be\n"
+            "  refused, %d of %d that ran out would be accepted\n",
             100 * RH_ODDS_ASKED, wrong[0], count[0], wrong[1], count[1]);
 }
 

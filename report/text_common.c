@@ -135,7 +135,7 @@ char *rh_report_error(const RhRehearsal *r)
     g_autofree char *own = rh_text_number(100 * r->bar->error_frac, 2);
     g_autofree char *within = *wider ? g_strdup_printf("±%s %%", own) : g_strdup("it");
     return g_strdup_printf(
-        "±%s %%: %.0f %% of %d comparable measured runs were within %s (%s)%s%s", frac,
+        "±%s %%: about %.0f %% of %d comparable measured runs were within %s (%s)%s%s", frac,
         100 * RH_RECORD_SHARE, r->bar->steps, within, name,
         r->assumed  ? "; this device was not measured: its kernels are assumed from its generation"
         : r->beyond ? "; no model of this size was measured"
@@ -153,9 +153,13 @@ char *rh_report_odds(const RhRehearsal *r)
         failed > 0 ? g_strdup_printf("%d measured runs, %d of which ran out of memory",
                                      r->odds->ran + failed, failed)
                    : g_strdup_printf("%d measured runs, all of which fitted", r->odds->ran);
-    return g_strdup_printf("%.0f %% full, %s (judged by %s; 50 %% likely at %.0f %% full)",
+    g_autofree char *peaks =
+        r->odds->peaks > 0
+            ? g_strdup_printf(", and how far off %d measured peaks were", r->odds->peaks)
+            : g_strdup("");
+    return g_strdup_printf("%.0f %% full, %s (by %s%s; 50 %% likely at %.0f %% full)",
                            100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief, runs,
-                           100 * r->odds->middle_frac);
+                           peaks, 100 * r->odds->middle_frac);
 }
 
 /* Describes how likely the layout fits; nearly certain cases are worded as such. */
@@ -168,7 +172,7 @@ char *rh_report_odds_brief(const RhRehearsal *r)
         return g_strdup("over 99 % likely to fit");
     if (odds < 1)
         return g_strdup("under 1 % likely to fit");
-    return g_strdup_printf("%.0f %% likely to fit", odds);
+    return g_strdup_printf("%.0f %% likely to fit", floor(odds)); /* as --risk is rounded up */
 }
 
 void rh_report_trust(GString *out, const RhRehearsal *r)
@@ -394,14 +398,16 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
         return g_strdup_printf("no part of its step differs by 0.05 %% or more from %s", name_b);
     GString *out = g_string_new(NULL);
     if (gain) {
-        g_autofree char *from = rh_quantity_format(gain->b_s, RH_QUANTITY_S, 3);
-        g_autofree char *to = rh_quantity_format(gain->a_s, RH_QUANTITY_S, 3);
-        g_string_append_printf(out, "%s takes %s, not %s", gain->name, to, from);
+        g_autofree char *size = rh_quantity_format(gain->b_s - gain->a_s, RH_QUANTITY_S, 3);
+        g_string_append_printf(out, "%s takes %s less", gain->name, size);
     }
     if (loss) {
         g_autofree char *size = rh_quantity_format(loss->a_s - loss->b_s, RH_QUANTITY_S, 3);
         g_string_append_printf(out, "%s%s takes %s more", gain ? "; but " : "", loss->name, size);
     }
+    double whole_s = b->step_time_s - a->step_time_s;
+    g_autofree char *whole = rh_quantity_format(fabs(whole_s), RH_QUANTITY_S, 3);
+    g_string_append_printf(out, "; the whole step %s %s", whole, whole_s < 0 ? "more" : "less");
     return g_string_free(out, FALSE);
 }
 

@@ -215,6 +215,10 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
         rh_report_links(out, r->links);
         rh_report_sources(out, q);
     }
-    rh_report_next(out, style, "run.json", "");
+    if (r->memory.peak_bytes > r->memory_capacity_bytes)
+        g_string_append(out, "next: `rehearse plan` with these options, without -s, finds layouts "
+                             "that fit\n");
+    else
+        rh_report_next(out, style, "run.json", "");
     return g_string_free(out, FALSE);
 }

@@ -75,15 +75,10 @@ char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l)
 {
     g_autofree char *what = rh_knob_value_text(knob, (int32_t)l->recompute);
     bool some = l->recompute != RH_RECOMPUTE_NONE;
-    return g_strdup_printf("%s recompute", some ? what : "no");
-}
-
-char *rh_knob_title_again(const RhKnob *knob, const RhLayout *l)
-{
     if (l->recomputed_layers_count == 0)
-        return NULL;
-    g_autofree char *layers = rh_knob_text(knob, l);
-    return g_strdup_printf("only of %s layer%s per model chunk", layers,
+        return g_strdup_printf("%s recompute", some ? what : "no");
+    g_autofree char *layers = rh_knob_text(RH_KNOB_OF(recomputed_layers_count), l);
+    return g_strdup_printf("%s recompute of %s layer%s per model chunk", what, layers,
                            strcmp(layers, "1") == 0 ? "" : "s");
 }
 
@@ -133,6 +128,10 @@ char *rh_knob_cell_recompute(const RhKnob *knob, const RhLayout *l)
 {
     if (l->recompute == RH_RECOMPUTE_SELECTIVE)
         return g_strdup("select");
+    if (l->recompute == RH_RECOMPUTE_FULL && l->recomputed_layers_count > 0) {
+        g_autofree char *layers = rh_knob_text(RH_KNOB_OF(recomputed_layers_count), l);
+        return g_strdup_printf("full %s", layers);
+    }
     g_autofree char *text = rh_knob_value_text(knob, (int32_t)l->recompute);
     if (!strchr(text, '+'))
         return g_steal_pointer(&text);

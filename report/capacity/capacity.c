@@ -175,7 +175,7 @@ static char *optional_cell(bool shown, const char *text)
 static const char *part_text(const char *binds)
 {
     return strcmp(binds, "network") == 0  ? "comm"
-           : strcmp(binds, "batch") == 0  ? "stages"
+           : strcmp(binds, "batch") == 0  ? "wait"
            : strcmp(binds, "memory") == 0 ? "recompute"
                                           : binds;
 }
@@ -199,9 +199,12 @@ static void add_row(RhTable *table, const RhCapacityAnswer *a, const Columns *co
     g_autofree char *drawn = cell_text(cell->energy_j / u->energy_j, cell->energy_j > 0);
     double frac = 0;
     const char *part = part_text(rh_report_binds(cell->r, &frac));
-    rh_table_rowf(table, "%s|%s|%d%s|%" G_GINT64_FORMAT "|%s%s|%s|%s|%s|%.0f|%s %.0f %%", mark,
+    g_autofree char *loss = strcmp(part, "compute") == 0
+                                ? g_strdup("-")
+                                : g_strdup_printf("%s %.0f %%", part, 100 * frac);
+    rh_table_rowf(table, "%s|%s|%d%s|%" G_GINT64_FORMAT "|%s%s|%s|%s|%s|%.0f|%s", mark,
                   cell->platform, cell->c.job.gpus, dtype, cell->c.job.global_batch, layout, tokens,
-                  days, usd, drawn, 100 * cell->efficiency_frac, part, 100 * frac);
+                  days, usd, drawn, 100 * cell->efficiency_frac, loss);
 }
 
 /* Appends sizes that are not whole nodes. */
@@ -258,8 +261,8 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
     rh_table_append_within(table, out, "", columns.dtype || columns.tokens ? 80 : G_MAXINT);
     g_autofree char *legend = g_strdup_printf(
         "  * recommended; + Pareto-optimal in %sdays, cost and energy; rate %%: %s/s/GPU, 100 at the "
-        "smallest size; largest loss: exposed comm, waiting for pipeline stages, or recompute, in %% "
-        "of the step; where none exceeds 5 %%, the share of compute",
+        "smallest size; largest loss: the largest of exposed comm, waiting for pipeline stages and "
+        "recompute, in %% of the step; -: each is below 5 %%",
         columns.tokens ? "tokens, " : "", rh_report_unit(of_pictures(a)));
     append_line(out, 2, legend);
     append_rounded(out, a);

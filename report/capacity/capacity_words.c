@@ -121,7 +121,7 @@ static void append_upper(GString *out, const RhCapacityCell *cell, double predic
     if (cell->allowed_frac <= 0)
         return;
     g_autofree char *upper = format(rh_upper_end(predicted, cell->allowed_frac));
-    g_string_append_printf(out, " (at most %s)", upper);
+    g_string_append_printf(out, " (%s with its error bar)", upper);
 }
 
 /* Totals of a cell, as far as they are known: "27.3 d (to 28.7 d), 12.4 M$, 1.92 GWh"; for targets

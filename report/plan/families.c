@@ -62,8 +62,8 @@ GArray *rh_report_families(const RhPlan *plan)
 /* Names a family by its parallelism. */
 static const char *family_text(const char *family)
 {
-    static const char *const texts[][2] = {{"fsdp", "FSDP"},
-                                           {"hybrid", "TP + FSDP"},
+    static const char *const texts[][2] = {{"fsdp", "ZeRO-3 (FSDP)"},
+                                           {"hybrid", "TP + ZeRO-3"},
                                            {"tensor/pipeline", "TP/PP"},
                                            {"context", "with CP"}};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
@@ -114,8 +114,8 @@ static void append_ties(GString *out, const RhPlan *plan)
     if (text->len > 0)
         g_string_append_printf(
             text,
-            " take%s at most %.1f %% longer than #1, less than the error bar (the errors of two "
-            "layouts hardly cancel)",
+            " take%s at most %.1f %% longer than #1, less than the error bar: measure "
+            "them, or take the simplest",
             count == 1 ? "s" : "", 100 * most);
     append_line(out, "too close to rank", text);
 }

@@ -43,8 +43,8 @@ typedef struct {
 } Figure;
 
 static const Figure figures[] = {
-    {"step s", cell_step, false},  {"MFU %", cell_mfu, false},   {"GiB", cell_memory, false},
-    {"stages", cell_bubble, true}, {"comm", cell_exposed, true},
+    {"step s", cell_step, false}, {"MFU %", cell_mfu, false},   {"GiB", cell_memory, false},
+    {"wait", cell_bubble, true},  {"comm", cell_exposed, true},
 };
 
 /* A column: a knob's, or one of these. */
@@ -202,7 +202,7 @@ static void append_table(GString *out, const RhPlan *plan)
     append_shared_degrees(out, rows);
     if (dropped->len > 0) {
         g_autofree char *line = g_strdup_printf(
-            "   columns left out for width: %s; -v prints whole layouts", dropped->str);
+            "   not shown for lack of width: %s; -v prints whole layouts", dropped->str);
         rh_text_wrap(out, line, 3, 79);
     }
 }
@@ -212,7 +212,7 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
     guint rehearsed = count_rehearsed(plan);
     if (rehearsed > 0)
         g_string_append(out,
-                        "   stages, comm: % of the step spent waiting for other pipeline stages\n"
+                        "   wait, comm: % of the step spent waiting for other pipeline stages\n"
                         "     (bubble and imbalance), and in exposed communication\n");
     if (rehearsed < plan->entries->len)
         g_string_append(out, "   >=: a lower bound of the step; that layout was not simulated\n");
@@ -222,7 +222,8 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
                                varied);
     }
     if (plan->families->len > 0)
-        g_string_append(out, "   -: not among the fastest; the best layout of another kind\n");
+        g_string_append(out,
+                        "   -: the best layout of another kind, below the rows that are ranked\n");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)

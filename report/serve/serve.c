@@ -404,7 +404,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     else
         append_servers(out, r, o, style->verbosity > 0);
     if (q->caches)
-        rh_report_caches(out, q->caches);
+        rh_report_caches(out, q->caches, q->list);
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, o);
@@ -413,8 +413,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     append_beyond(out, q, r);
     if (o->completed_count > 0) {
         append_delivery(out, q->server, o);
-        g_string_append(out,
-                        "sampling: 95 % interval of the mean, from random arrivals and lengths\n");
+        g_string_append(out, "sampling: 95 % interval of the mean, as requests are random\n");
         rh_report_served_trust(out, q->trust);
         append_widest(out, q->slos);
     }

@@ -26,7 +26,19 @@ RhServedCacheList rh_served_caches(const RhServing *s, const RhDeployment *d,
     return caches;
 }
 
-static void append_cache(GString *line, const RhServedCache *c, const char *server)
+/* Returns the mean of tokens that a request holds at its end; 0: there are none. */
+static double mean_tokens(const RhRequests *requests)
+{
+    double sum = 0;
+    guint count = requests ? requests->list->len : 0;
+    for (guint i = 0; i < count; i++) {
+        const RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+        sum += (double)q->input_tokens + q->output_tokens;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+static void append_cache(GString *line, const RhServedCache *c, const char *server, double mean)
 {
     g_autofree char *tokens = rh_text_count(c->tokens), *longest = rh_text_count(c->longest);
     g_autofree char *each = rh_text_number((double)c->tokens / (double)MAX(c->longest, 1), 2);
@@ -37,24 +49,29 @@ static void append_cache(GString *line, const RhServedCache *c, const char *serv
     else if (c->replicas > 1)
         g_string_append(line, " a server");
     g_string_append_printf(line, " (%.1f GiB a GPU)", c->bytes / RH_GIB_BYTES);
+    if (mean > 0) {
+        g_autofree char *fit = rh_text_number((double)c->tokens / mean, 3),
+                        *asked = rh_text_count((int64_t)(mean + 0.5));
+        g_string_append_printf(line, ": %s requests of %s tokens, their mean", fit, asked);
+    }
     if (c->longest <= 0)
         return;
-    g_string_append_printf(line, ", %s request%s of %s", each, c->tokens == c->longest ? "" : "s",
-                           longest);
+    g_string_append_printf(line, "%s %s of %s, the longest that are taken", mean > 0 ? ", or" : ":",
+                           each, longest);
     if (server && c->tokens < c->longest && !c->said)
         g_string_append_printf(
             line, ": %s itself starts only with max_model_len=%" G_GINT64_FORMAT " or less", server,
             c->tokens);
 }
 
-void rh_report_caches(GString *out, const RhServedCacheList *caches)
+void rh_report_caches(GString *out, const RhServedCacheList *caches, const RhRequests *requests)
 {
     if (caches->count == 0)
         return;
     g_autoptr(GString) line = g_string_new(NULL);
     for (int32_t p = 0; p < caches->count; p++) {
         g_string_append(line, p > 0 ? "; for decoding " : caches->count > 1 ? "for prefill " : "");
-        append_cache(line, &caches->pools[p], caches->server);
+        append_cache(line, &caches->pools[p], caches->server, mean_tokens(requests));
     }
     g_string_append(out, "cache:    ");
     rh_text_wrap(out, line->str, 10, 79);

@@ -2,6 +2,7 @@
 /* The size of a service's KV cache, in tokens and in requests of the longest kind. */
 #include "base/json.h"
 #include "strategies/serve/service/service.h"
+#include "workloads/requests.h"
 
 typedef struct {
     int64_t tokens;   /* of a server's group of attention */
@@ -21,6 +22,7 @@ typedef struct {
 
 RhServedCacheList rh_served_caches(const RhServing *serving, const RhDeployment *deployment,
                                    const RhService *service);
-/* Appends "cache: 332,944 tokens (21.4 GiB a GPU), 2.5 requests of 131,072". */
-void rh_report_caches(GString *out, const RhServedCacheList *caches);
+/* Appends "cache: 332,944 tokens (21.4 GiB a GPU): 145 requests of 2,300 tokens, the mean, or 2.5 of
+ * 131,072, the longest". `requests` may be NULL. */
+void rh_report_caches(GString *out, const RhServedCacheList *caches, const RhRequests *requests);
 void rh_put_caches(RhJsonWriter *w, const RhServedCacheList *caches);

@@ -96,8 +96,8 @@ static void append_once_table(GString *out, const RhServePlan *plan, int32_t top
 
 static void append_table(GString *out, const RhServePlan *plan, int32_t top)
 {
-    g_autoptr(RhTable) t = rh_table_new("><>>>>>>");
-    rh_table_rowf(t, "#|replicas|batch|chunk|req/s|req/s/GPU|TTFT p50/p99|TPOT p50/p99");
+    g_autoptr(RhTable) t = rh_table_new("><>>>>>>>");
+    rh_table_rowf(t, "#|replicas|GPUs|batch|chunk|req/s|req/s/GPU|TTFT p50/p99|TPOT p50/p99");
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
         g_autofree char *text = rh_report_servers(&e->deployment),
@@ -106,8 +106,8 @@ static void append_table(GString *out, const RhServePlan *plan, int32_t top)
                         *each = rh_text_number(e->rate_per_s / e->gpus, 3),
                         *ttft = two_times(&e->outcome.metrics[RH_METRIC_TTFT]),
                         *tpot = two_times(&e->outcome.metrics[RH_METRIC_TPOT]);
-        rh_table_rowf(t, "%s%u|%s|%s|%s|%s|%s|%s|%s", e->pareto ? "*" : "", i + 1, text, batch,
-                      chunk, rate, each, ttft, tpot);
+        rh_table_rowf(t, "%s%u|%s|%d|%s|%s|%s|%s|%s|%s", e->pareto ? "*" : "", i + 1, text, e->gpus,
+                      batch, chunk, rate, each, ttft, tpot);
     }
     rh_table_append(t, out, "");
 }
@@ -222,7 +222,8 @@ static void append_answer(GString *out, const RhServeQuestion *q, const RhServeP
     if (e->deployment.pools_count > 1)
         g_string_append(out, "      (the first do prefill, the second decode)\n");
     g_autoptr(GString) line = g_string_new("      ");
-    g_string_append_printf(line, "%s%s requests/s", o->rate_per_s > 0 ? "" : "up to ", rate);
+    g_string_append_printf(line, "%s%s requests/s%s", o->rate_per_s > 0 ? "" : "up to ", rate,
+                           o->rate_per_s > 0 ? " as asked" : "");
     if (!e->outcome.once)
         g_string_append_printf(line, ", %s output tokens/s/GPU", tokens);
     g_string_append(line, " with ");
@@ -382,7 +383,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     append_binding(out, plan, &o->slos, top);
     append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
     if (q->caches)
-        rh_report_caches(out, q->caches);
+        rh_report_caches(out, q->caches, q->list);
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, &best->outcome, true);
     rh_report_warnings_text(out, watches);

@@ -177,8 +177,8 @@ static char *lacks_room(const Search *s, const Trial *t)
         g_strdup_printf("#1 with it needs %.1f of %.1f GiB", peak_bytes / RH_GIB_BYTES,
                         capacity_bytes / RH_GIB_BYTES);
     if (peak_bytes > capacity_bytes)
-        return g_steal_pointer(&needs);
-    return g_strdup_printf("%s, and a margin of %.1f GiB is kept free", needs,
+        return g_strconcat(needs, ", so it was not timed", NULL);
+    return g_strdup_printf("%s, and a margin of %.1f GiB is kept free, so it was not timed", needs,
                            (capacity_bytes - room_bytes) / RH_GIB_BYTES);
 }
 
