@@ -77,8 +77,7 @@ static void append_constants(GString *out, const RhCollectiveAnswer *a)
         a->setup->nodes > 1 ? g_strdup_printf(" (between nodes: those of %s)", a->platform->name)
                             : g_strdup("");
     g_autofree char *limit = g_strdup_printf(
-        "bound: %s GB/s of bus bandwidth, by the data sheet of %s, without latency%s", most, what,
-        a->setup->nodes > 1 ? "; bus bandwidth counts bytes that stay inside a node too" : "");
+        "bound: %s GB/s of bus bandwidth, by the data sheet of %s, without latency", most, what);
     g_autofree char *line =
         a->given ? g_strdup_printf("constants: profile %s%s", a->profile, between)
         : a->profile

@@ -71,13 +71,26 @@ char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l)
     return l->hpz > 0 ? g_strdup_printf("hpZ over %d GPUs", l->hpz) : NULL;
 }
 
+/* Returns how many layers of a chunk are recomputed: "3", "0-2" where chunks differ. Caller frees. */
+static char *layers_text(const RhLayout *l)
+{
+    int32_t low = l->recomputed_layers[0], high = low;
+    if (l->recomputed_layers_count < 0)
+        return g_strdup("the fewest");
+    for (int32_t g = 1; g < l->recomputed_layers_count; g++) {
+        low = MIN(low, l->recomputed_layers[g]);
+        high = MAX(high, l->recomputed_layers[g]);
+    }
+    return low == high ? g_strdup_printf("%d", low) : g_strdup_printf("%d-%d", low, high);
+}
+
 char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l)
 {
     g_autofree char *what = rh_knob_value_text(knob, (int32_t)l->recompute);
     bool some = l->recompute != RH_RECOMPUTE_NONE;
     if (l->recomputed_layers_count == 0)
         return g_strdup_printf("%s recompute", some ? what : "no");
-    g_autofree char *layers = rh_knob_text(RH_KNOB_OF(recomputed_layers_count), l);
+    g_autofree char *layers = layers_text(l);
     return g_strdup_printf("%s recompute of %s layer%s per model chunk", what, layers,
                            strcmp(layers, "1") == 0 ? "" : "s");
 }
@@ -129,7 +142,7 @@ char *rh_knob_cell_recompute(const RhKnob *knob, const RhLayout *l)
     if (l->recompute == RH_RECOMPUTE_SELECTIVE)
         return g_strdup("select");
     if (l->recompute == RH_RECOMPUTE_FULL && l->recomputed_layers_count > 0) {
-        g_autofree char *layers = rh_knob_text(RH_KNOB_OF(recomputed_layers_count), l);
+        g_autofree char *layers = layers_text(l);
         return g_strdup_printf("full %s", layers);
     }
     g_autofree char *text = rh_knob_value_text(knob, (int32_t)l->recompute);
