@@ -111,9 +111,9 @@ RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
                  "layernorm+moe_act")
 RH_KNOB(int32_t, recomputed_layers_count, .key = "relayers", .json = "recomputed_layers",
         .low = RH_RECOMPUTED_FEWEST, .list = true,
-        .entries = G_STRUCT_OFFSET(RhLayout, recomputed_layers), .names = again_names,
-        .part = 82, .wide = rh_knob_wider_again,
-        .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "relayers=8x2-4-0",
+        .entries = G_STRUCT_OFFSET(RhLayout, recomputed_layers), .names = again_names, .part = 82,
+        .wide = rh_knob_wider_again, .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "relayers=8x2-4-0",
         .about =
             "how many layers of each chunk are recomputed, its first; one number: of all chunks; "
             "all, or least: as few as fit")
