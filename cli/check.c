@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/toml.h"
+#include "base/yaml.h"
 #include "cli/check_hub_files.h"
 #include "cli/check_output.h"
 #include "cli/check_requests.h"
@@ -172,6 +174,12 @@ static const struct {
                {"rehearse.stack-fit/1", "calibrate --stack", "constants"},
                {"rehearse.server-fit/1", "calibrate --server", "constants"},
                {"rehearse.show/1", "show", "items"},
+               {"rehearse.collective/1", "collective", "sizes"},
+               {"rehearse.exchange-fit/1", "calibrate --from", "ways"},
+               {"rehearse.perform/1", "validate --suite", "steps_s"},
+               {"rehearse.run/1", "run", "inputs"},
+               {"rehearse.record/1", "validate --record", "bars"},
+               {"rehearse.version/1", "--version", "schemas"},
                {"rehearse.check/1", "check", "files"}};
 
 static bool is_answer(const char *schema)
@@ -315,6 +323,17 @@ static bool is_case_table(const char *path, GString *notes)
     return true;
 }
 
+/* Reads a text whose ending says that it is TOML or YAML. */
+static bool check_syntax(const char *path, GError **error)
+{
+    bool toml = g_str_has_suffix(path, ".toml");
+    bool yaml = g_str_has_suffix(path, ".yaml") || g_str_has_suffix(path, ".yml");
+    g_autoptr(RhJson) doc = toml   ? rh_toml_load(path, error)
+                            : yaml ? rh_yaml_load(path, error)
+                                   : NULL;
+    return doc || (!toml && !yaml);
+}
+
 static bool check_launch(const char *path, GString *notes, GError **error)
 {
     g_autoptr(RhLaunchFile) file = rh_launch_read(path, error);
@@ -349,6 +368,8 @@ static bool check_file(const char *path, GString *notes, GError **error)
         return check_launch(path, notes, error);
     if (rh_launched_service_is(path))
         return rh_launched_service_check(path, notes, error);
+    if (!check_syntax(path, error))
+        return false;
     if (looks_like_layout(path))
         return check_layout(path, notes, error);
     if (g_str_has_suffix(path, ".et") || g_str_has_suffix(path, ".et.gz") ||

@@ -14,6 +14,8 @@ job=(-w tiny-llama.json -p two-nodes.json)
     rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=64,out=8 --count 2 --rate 1/s -o served.json
     rehearse show platforms --json >shown.json
     rehearse check run.json --json >checked.json
+    rehearse collective all-reduce -p two-nodes.json --json >measured.json
+    rehearse --version --json >versioned.json
 } >/dev/null 2>&1
 rehearse check ./*ed.json run.json capacity.json shown.json
 echo "exit $?"
