@@ -83,9 +83,10 @@ static bool fail_lengths(const char *text, const char *what, GError **error)
 
 static bool read_length(const char *text, int32_t *out)
 {
-    int64_t length = 0;
-    bool fine = rh_integer_parse(text, 1, LENGTH_MAX, &length, NULL);
-    *out = (int32_t)length;
+    double length = 0;
+    bool fine = rh_quantity_parse(text, RH_QUANTITY_TOKENS, &length, NULL) && length >= 1 &&
+                length <= LENGTH_MAX && length == floor(length);
+    *out = fine ? (int32_t)length : 0;
     return fine;
 }
 
