@@ -56,10 +56,12 @@ bool rh_shell_read_reserved(RhShellReader *r, const char *word, bool *known)
     *known = true;
     if (strcmp(word, "if") == 0)
         return rh_shell_push_frame(
-            r, (RhShellFrame){FRAME_IF, RH_TRUTH_YES, RH_TRUTH_NO, true, 0, NULL});
+            r, (RhShellFrame){FRAME_IF, RH_TRUTH_YES, RH_TRUTH_NO, true, 0, NULL, NULL});
     if (strcmp(word, "while") == 0 || strcmp(word, "until") == 0)
-        return rh_shell_push_frame(r,
-                                   (RhShellFrame){FRAME_LOOP, RH_TRUTH_UNKNOWN, 0, false, 0, NULL});
+        return rh_shell_push_frame(
+            r, (RhShellFrame){FRAME_LOOP, RH_TRUTH_UNKNOWN, 0, false, 0, NULL, NULL});
+    if (f && f->loop && strcmp(word, "done") == 0)
+        return rh_shell_end_loop(r);
     if (strcmp(word, "fi") == 0 || strcmp(word, "done") == 0 || strcmp(word, "esac") == 0)
         rh_shell_pop_frame(r);
     else if (f && strcmp(word, "then") == 0)
@@ -67,7 +69,8 @@ bool rh_shell_read_reserved(RhShellReader *r, const char *word, bool *known)
     else if (f && strcmp(word, "else") == 0)
         rh_shell_choose(f, RH_TRUTH_YES);
     else if (f && strcmp(word, "elif") == 0)
-        *f = (RhShellFrame){f->kind, RH_TRUTH_YES, f->taken, true, RH_TRUTH_UNKNOWN, f->subject};
+        *f = (RhShellFrame){f->kind,          RH_TRUTH_YES, f->taken, true,
+                            RH_TRUTH_UNKNOWN, f->subject,   NULL};
     else
         *known = g_strv_contains(silent, word);
     return true;

@@ -38,14 +38,23 @@ RhTruth rh_shell_test(const GPtrArray *words);
 
 /* --- the script as it is read --- */
 
+/* Words that the body of a loop is still read for: `for NAME in a b c`. */
+typedef struct {
+    char *name;
+    GPtrArray *words; /* owned RhShellWord* */
+    guint next;
+    size_t body; /* offset behind the words */
+} RhShellLoop;
+
 /* An if, a case, or a loop that is open. */
 typedef struct {
     enum { FRAME_IF, FRAME_CASE, FRAME_LOOP } kind;
-    RhTruth active; /* of the branch that is read */
-    RhTruth taken;  /* of an earlier branch */
-    bool asks;      /* the condition is read, or a pattern is due */
-    RhTruth asked;  /* what its last command says */
-    char *subject;  /* of a case; NULL: not known */
+    RhTruth active;    /* of the branch that is read */
+    RhTruth taken;     /* of an earlier branch */
+    bool asks;         /* the condition is read, or a pattern is due */
+    RhTruth asked;     /* what its last command says */
+    char *subject;     /* of a case; NULL: not known */
+    RhShellLoop *loop; /* owned; NULL: its words are not known */
 } RhShellFrame;
 
 /* A here-document whose body follows the line. */
@@ -63,6 +72,7 @@ typedef struct {
     GArray *frames, *heres; /* RhShellFrame, RhShellHere */
     RhTruth before;         /* what the command before "&&" or "||" says */
     char joined;            /* '&' or '|' when one of these stands before the command; 0 */
+    size_t repeated;        /* bytes of loops that were read again */
 } RhShellReader;
 
 /* Returns the innermost open frame; NULL: none. */
@@ -73,5 +83,14 @@ void rh_shell_pop_frame(RhShellReader *r);
 RhTruth rh_shell_active(const RhShellReader *r);
 /* Chooses a branch: `says` of its own condition. */
 void rh_shell_choose(RhShellFrame *f, RhTruth says);
+/* Stores a value, or appends it to an array or to a text; takes it. In a branch that may not be taken
+ * only what has no value yet is stored. */
+bool rh_shell_store(RhShellReader *r, const char *name, GPtrArray *value, bool append, bool array);
+/* Opens the loop of a command `for NAME in WORDS`, and sets NAME to the first of them. */
+bool rh_shell_begin_loop(RhShellReader *r, const RhShellCommand *command);
+/* Ends one reading of a loop's body at its `done`: goes back to the body for the next word, or closes
+ * the loop. */
+bool rh_shell_end_loop(RhShellReader *r);
+void rh_shell_loop_free(RhShellLoop *loop);
 /* Acts on a reserved word at the start of a command; *known: it is one. */
 bool rh_shell_read_reserved(RhShellReader *r, const char *word, bool *known);

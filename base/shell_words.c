@@ -18,9 +18,7 @@ static void set_variable(RhShellReader *r, const char *name, GPtrArray *value)
     g_hash_table_replace(r->state.values, g_strdup(name), value);
 }
 
-/* Stores a value, or appends it to an array or to a text. In a branch that may not be taken only
- * what has no value yet is stored. */
-static bool store(RhShellReader *r, const char *name, GPtrArray *value, bool append, bool array)
+bool rh_shell_store(RhShellReader *r, const char *name, GPtrArray *value, bool append, bool array)
 {
     GPtrArray *known = g_hash_table_lookup(r->state.values, name);
     RhTruth here = rh_shell_active(r);
@@ -108,7 +106,7 @@ static bool read_array(RhShellReader *r, const char *name, bool append)
         r->at += MAX(span, 1); /* a stray sign, as ";" */
     }
     r->at++;
-    return store(r, name, g_steal_pointer(&value), append, true);
+    return rh_shell_store(r, name, g_steal_pointer(&value), append, true);
 }
 
 /* Stores the text behind "NAME=". */
@@ -121,7 +119,7 @@ static bool read_scalar(RhShellReader *r, const char *raw, size_t offset, const 
         return false;
     GPtrArray *value = rh_shell_words_new();
     g_ptr_array_add(value, rh_shell_word_new(text, offset, MAX(strlen(raw), 1), whole));
-    return store(r, name, value, append, false);
+    return rh_shell_store(r, name, value, append, false);
 }
 
 /* --- one command --- */
@@ -279,26 +277,12 @@ static bool read_word(RhShellReader *r, Making *m)
     return !before || words->len == 0 || read_first(r, m, &reserved);
 }
 
-/* Sets the loop's variable to its first word: `for X in a b`. */
-static bool begin_loop(RhShellReader *r, const RhShellCommand *command)
-{
-    const RhShellWord *name = rh_shell_word(command, 1), *first = rh_shell_word(command, 3);
-    if (name && first && strspn(name->text, RH_SHELL_NAME) == strlen(name->text)) {
-        GPtrArray *value = rh_shell_words_new();
-        g_ptr_array_add(value, rh_shell_word_new(g_strdup(first->text), first->offset, first->span,
-                                                 first->whole));
-        if (!store(r, name->text, value, false, false))
-            return false;
-    }
-    return rh_shell_push_frame(r, (RhShellFrame){FRAME_LOOP, RH_TRUTH_YES, 0, false, 0, NULL});
-}
-
 static bool begin_case(RhShellReader *r, const RhShellCommand *command)
 {
     const RhShellWord *subject = rh_shell_word(command, 1);
     char *text = subject && subject->whole ? g_strdup(subject->text) : NULL;
-    return rh_shell_push_frame(r,
-                               (RhShellFrame){FRAME_CASE, RH_TRUTH_NO, RH_TRUTH_NO, true, 0, text});
+    return rh_shell_push_frame(
+        r, (RhShellFrame){FRAME_CASE, RH_TRUTH_NO, RH_TRUTH_NO, true, 0, text, NULL});
 }
 
 /* Keeps a command that is read, or acts on it. */
@@ -310,7 +294,7 @@ static bool end_command(RhShellReader *r, Making *m)
     if (!first)
         return true;
     if (strcmp(first->text, "for") == 0)
-        return begin_loop(r, command);
+        return rh_shell_begin_loop(r, command);
     if (strcmp(first->text, "case") == 0)
         return begin_case(r, command);
     RhTruth here = rh_shell_active(r), says = rh_shell_test(command->words);
@@ -408,7 +392,7 @@ static bool read_body(RhShellReader *r, RhShellHere *here)
     if (here->variable) {
         GPtrArray *value = rh_shell_words_new();
         g_ptr_array_add(value, rh_shell_word_new(g_strdup(text), begin, 1, whole));
-        if (!store(r, here->variable, value, false, false)) {
+        if (!rh_shell_store(r, here->variable, value, false, false)) {
             g_free(text);
             return false;
         }
@@ -512,7 +496,9 @@ static void keep_variables(RhShell *shell, const RhShellState *state)
 
 static void frame_clear(void *data)
 {
-    g_free(((RhShellFrame *)data)->subject);
+    RhShellFrame *f = data;
+    g_free(f->subject);
+    rh_shell_loop_free(f->loop);
 }
 
 static void words_free(void *words)

@@ -6,7 +6,8 @@
  * "${ARGS[@]}") are replaced as a shell would. A variable that the script does not set stays in the
  * word as $NAME, and so does the output of a command, $(...): the word is then not `whole`. Tests
  * ([ "$X" = 1 ] and the like) whose words are whole choose a branch of `if`; of a branch that cannot
- * be told, commands count and `uncertain` says so. The body of a loop is read once.
+ * be told, commands count and `uncertain` says so. The body of `for NAME in WORDS` is read for each word where
+ * all are known; that of another loop once.
  *
  *     g_autoptr(RhShell) shell = rh_shell_parse("train.sh", text, length, error);
  *     for (guint i = 0; i < shell->commands->len; i++) {

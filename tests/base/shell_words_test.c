@@ -87,7 +87,11 @@ static void branches_are_chosen_where_they_can_be(void)
     says("[ -z \"$X\" ] && X=5\n[ -n \"$Y\" ] && X=6\nc $X\n", "[|-z|$X?|]\n[|-n|$Y?|]\nc|5");
     says("A=(1)\nif [ -f x ]; then A+=(2); B=3; fi\nc ${A[@]} $B\n", "[|-f|x|]\nc|1|3");
     says("M=b\ncase $M in\n  a) N=1 ;;\n  b|c) N=2; d ;;\n  *) N=3 ;;\nesac\ne $N\n", "d\ne|2");
-    says("for X in 1 2; do a $X; done\nb\n", "a|1\nb");
+    says("for X in 1 2; do a $X; done\nb\n", "a|1\na|2\nb");
+    says("for X in 1 2\ndo\n for Y in u v; do a $X$Y; done\ndone | tee log\n",
+         "a|1u\na|1v\na|2u\na|2v\ntee|log");
+    says("A=x\nfor X in 1 2; do A+=$X; done\na $A\n", "a|x12");
+    says("if [ 1 = 2 ]; then for X in 1 2; do a $X; done; fi\nb\n", "[|1|=|2|]\nb");
     says("if [ -f x ]; then a; fi\nb\n", "[|-f|x|]\na~\nb");
 }
 
