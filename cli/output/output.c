@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/hard_timeout.h"
+#include "strategies/launch/launch_read.h"
 
 /* Longer endings first: ".program.json" is also a ".json". */
 static const struct {
@@ -137,6 +138,8 @@ static GPtrArray *inputs_of(const RhArguments *a)
             for (char **part = parts; *part && many[i] == a->platforms; part++)
                 g_ptr_array_add(inputs, g_strdup(*part));
         }
+    for (guint i = 0; a->launch_file && i < a->launch_file->files->len; i++)
+        g_ptr_array_add(inputs, g_strdup(g_ptr_array_index(a->launch_file->files, i)));
     return inputs;
 }
 

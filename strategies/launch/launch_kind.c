@@ -152,3 +152,14 @@ const RhLaunchKind *rh_launch_kind_of_command(const RhShellCommand *command)
     }
     return NULL;
 }
+
+char *rh_launch_file_of_run(const char *path, guint *run)
+{
+    const char *mark = strrchr(path, '#');
+    int64_t number = mark ? g_ascii_strtoll(mark + 1, NULL, 10) : 0;
+    bool chosen = number > 0 && number < 1 << 20 &&
+                  strspn(mark + 1, G_CSET_DIGITS) == strlen(mark + 1) &&
+                  !g_file_test(path, G_FILE_TEST_EXISTS);
+    *run = chosen ? (guint)number : 0;
+    return chosen ? g_strndup(path, (gsize)(mark - path)) : g_strdup(path);
+}

@@ -76,7 +76,10 @@ static char *named_file(const Search *s, const char *file)
     g_autofree char *folder = g_path_get_dirname(s->path);
     g_autofree char *beside =
         g_path_is_absolute(file) ? g_strdup(file) : g_build_filename(folder, file, NULL);
-    return g_file_test(beside, G_FILE_TEST_IS_REGULAR) ? rh_text_load(beside, NULL) : NULL;
+    char *text = g_file_test(beside, G_FILE_TEST_IS_REGULAR) ? rh_text_load(beside, NULL) : NULL;
+    if (text)
+        g_ptr_array_add(s->reading->files, g_steal_pointer(&beside));
+    return text;
 }
 
 /* Reads a configuration that a command names. */
@@ -168,6 +171,7 @@ static bool read_command(Search *s, const RhShellCommand *command)
         return false;
     rh_launch_read_launcher(r, command, program > 0 ? program : 1);
     RhJson *doc = rh_json_new(s->path, s->shell->text, s->shell->length);
+    r->command_row = r->settings->rows->len;
     bool pairs = s->kind->framework == &rh_framework_maxtext_read ||
                  s->kind->framework == &rh_framework_nemo_read;
     rh_launch_settings_add_words(r->settings, doc, command, program > 0 ? program + 1 : 1, pairs);
@@ -200,6 +204,24 @@ static bool search_inside(Search *s, const RhShellCommand *command, int depth, b
     return true;
 }
 
+/* Returns the run of a command that is asked for, of those that a loop makes of it. */
+static const RhShellCommand *run_of(const Search *s, const RhShellCommand *command)
+{
+    RhLaunchReading *r = s->reading;
+    const RhShellCommand *found = NULL;
+    const RhShellWord *first = rh_shell_word(command, 0);
+    for (guint i = 0; i < s->shell->commands->len; i++) {
+        const RhShellCommand *c = s->shell->commands->pdata[i];
+        const RhShellWord *word = rh_shell_word(c, 0);
+        if (word && word->offset == first->offset && ++r->runs == MAX(r->run, 1))
+            found = c;
+    }
+    if (!found)
+        rh_fail(s->error, RH_ERROR_INPUT, "%s has %u run%s of its command, not %u", s->path,
+                r->runs, r->runs == 1 ? "" : "s", r->run);
+    return found;
+}
+
 /* Reads the last command that starts a training; those before it often prepare its data. */
 static bool search_shell(Search *s, int depth)
 {
@@ -223,7 +245,8 @@ static bool search_shell(Search *s, int depth)
     if (!best)
         return true;
     s->reading->framework = s->kind->framework;
-    return read_command(s, best);
+    best = run_of(s, best);
+    return best && read_command(s, best);
 }
 
 static bool read_script(Search *s, const char *text)
@@ -244,7 +267,7 @@ static bool read_script(Search *s, const char *text)
 static RhLaunchReading *reading_new(void)
 {
     RhLaunchReading *r = g_new0(RhLaunchReading, 1);
-    GPtrArray **lists[] = {&r->sets, &r->notes, &r->used, &r->unknown, &r->outside};
+    GPtrArray **lists[] = {&r->sets, &r->notes, &r->used, &r->unknown, &r->outside, &r->files};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         *lists[i] = g_ptr_array_new_with_free_func(g_free);
     for (int i = 0; i < RH_SIZE_LAST; i++)
@@ -258,7 +281,7 @@ static RhLaunchReading *reading_new(void)
 
 static void reading_free(RhLaunchReading *r)
 {
-    GPtrArray *lists[] = {r->sets, r->notes, r->used, r->unknown, r->outside};
+    GPtrArray *lists[] = {r->sets, r->notes, r->used, r->unknown, r->outside, r->files};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         if (lists[i])
             g_ptr_array_unref(lists[i]);
@@ -278,21 +301,6 @@ static int64_t said_or_0(int64_t value)
 static int64_t ranks_of_replica(const RhLayout *l)
 {
     return MAX(rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp), 1);
-}
-
-/* Notes batches that no number of replicas makes, which frameworks refuse. */
-static void check_batches(RhLaunchReading *r)
-{
-    const RhLayout *l = &r->layout;
-    int64_t all = r->work[RH_WORK_GLOBAL_BATCH], gpus = r->work[RH_WORK_GPUS];
-    int64_t each = rh_launch_times(r->work[RH_WORK_ACCUMULATION], l->microbatch);
-    int64_t replicas = gpus / ranks_of_replica(l);
-    if (all > 0 && each > 0 && gpus > 0 && rh_launch_times(replicas, each) != all)
-        rh_launch_tell(
-            r,
-            "%" G_GINT64_FORMAT " samples a step are not %d of a micro-batch x "
-            "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " replicas: %s would refuse to start",
-            all, l->microbatch, r->work[RH_WORK_ACCUMULATION], replicas, r->framework->title);
 }
 
 /* Is the number of nodes a variable that is set outside the file? */
@@ -344,6 +352,7 @@ static RhLaunchFile *file_of(RhLaunchReading *r, const char *about)
     steal_list(&f->unknown, &r->unknown);
     steal_list(&f->outside, &r->outside);
     steal_list(&f->notes, &r->notes);
+    steal_list(&f->files, &r->files);
     return f;
 }
 
@@ -372,10 +381,24 @@ static const RhLaunchKind *read_file(RhLaunchReading *r, const char *path, GErro
     return doc ? add_tree(r->settings, format, doc) : NULL;
 }
 
-RhLaunchFile *rh_launch_read(const char *path, GError **error)
+static char *place_of(const RhLaunchReading *r)
+{
+    const GArray *rows = r->settings->rows;
+    const RhLaunchSetting *s =
+        r->command_row < rows->len ? &g_array_index(rows, RhLaunchSetting, r->command_row) : NULL;
+    const RhJsonPlace *place = s ? rh_json_place(s->doc, s->node) : NULL;
+    size_t line = 1, column = 1;
+    if (place)
+        rh_json_line_of(s->doc, place->offset, &line, &column);
+    return place ? g_strdup_printf("%s:%zu:%zu", rh_json_name(s->doc), line, column) : NULL;
+}
+
+RhLaunchFile *rh_launch_read_run(const char *path, guint run, RhLaunchRuns *runs, GError **error)
 {
     g_autoptr(RhLaunchReading) r = reading_new();
     GError *local = NULL;
+    r->run = run;
+    g_ptr_array_add(r->files, g_strdup(path));
     const RhLaunchKind *kind = read_file(r, path, &local);
     if (local) {
         g_propagate_error(error, local);
@@ -397,16 +420,19 @@ RhLaunchFile *rh_launch_read(const char *path, GError **error)
     count_gpus(r);
     if (r->framework->finish)
         r->framework->finish(r);
-    check_batches(r);
     rh_launch_find_workload(r);
+    rh_launch_check_rules(r);
+    *runs = (RhLaunchRuns){r->runs, place_of(r)};
     return rh_launch_settings_check(r->settings, error) ? file_of(r, kind->about) : NULL;
 }
 
 const char *rh_launch_kind_of(const char *path)
 {
+    guint run = 0;
+    g_autofree char *name = rh_launch_file_of_run(path, &run);
     g_autoptr(RhLaunchReading) r = reading_new();
     const RhLaunchKind *kind =
-        g_file_test(path, G_FILE_TEST_IS_REGULAR) ? read_file(r, path, NULL) : NULL;
+        g_file_test(name, G_FILE_TEST_IS_REGULAR) ? read_file(r, name, NULL) : NULL;
     return kind ? kind->about : NULL;
 }
 
@@ -414,7 +440,7 @@ void rh_launch_file_free(RhLaunchFile *f)
 {
     if (!f)
         return;
-    GPtrArray *lists[] = {f->sets, f->used, f->unknown, f->outside, f->notes};
+    GPtrArray *lists[] = {f->sets, f->used, f->unknown, f->outside, f->notes, f->files};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         g_ptr_array_unref(lists[i]);
     g_free(f->about);

@@ -20,11 +20,13 @@ typedef struct RhLaunchFile {
     GPtrArray *unknown; /* whose effect on the cost is unknown */
     GPtrArray *outside; /* whose value is set outside the file: "name $VALUE" */
     GPtrArray *notes;   /* what is simulated otherwise than it is said */
+    GPtrArray *files;   /* paths of all that were read: itself, and those that it names */
 } RhLaunchFile;
 
 /* Says what a file is, as "a Megatron-LM launch script"; NULL: no launch. */
 const char *rh_launch_kind_of(const char *path);
-/* RH_ERROR_IO; RH_ERROR_INPUT with file:line:col: no launch, or a value that it cannot have. */
+/* Reads a launch; "FILE#2" is the second run of a command in a loop. RH_ERROR_IO; RH_ERROR_INPUT with
+ * file:line:col: no launch, a value that it cannot have, or a loop whose runs differ in cost. */
 RhLaunchFile *rh_launch_read(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_launch_file_free(RhLaunchFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLaunchFile, rh_launch_file_free)

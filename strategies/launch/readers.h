@@ -10,6 +10,22 @@ extern const RhFramework rh_framework_axolotl, rh_framework_llamafactory, rh_fra
 /* Names the model by what was said of it, as r->model and r->sets. */
 void rh_launch_find_workload(RhLaunchReading *r);
 
+/* Finds problems that the launch's framework refuses to start with: degrees that do not divide the
+ * GPUs, the heads or the layers, batches that no micro-batches make. */
+void rh_launch_check_rules(RhLaunchReading *r);
+
+/* What is known of the runs of a command beside the one that is read. */
+typedef struct {
+    guint runs;
+    char *place; /* of the command, file:line:col; owned; NULL: no command */
+} RhLaunchRuns;
+
+/* Reads one run, from 1; 0: the first. Errors as of rh_launch_read. */
+RhLaunchFile *rh_launch_read_run(const char *path, guint run, RhLaunchRuns *runs,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Splits "FILE#2"; caller frees. *run is 0 where none is said. */
+char *rh_launch_file_of_run(const char *path, guint *run);
+
 typedef enum {
     RH_LAUNCH_NONE,
     RH_LAUNCH_JSON,

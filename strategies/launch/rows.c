@@ -269,6 +269,18 @@ static void read_setting(RhLaunchReading *r, const RhLaunchSetting *s)
     }
 }
 
+void rh_launch_point(RhLaunchReading *r, int32_t knob, int32_t work)
+{
+    const GArray *rows = r->settings->rows;
+    r->at = NULL;
+    for (guint i = 0; i < rows->len; i++) {
+        const RhLaunchSetting *s = &g_array_index(rows, RhLaunchSetting, i);
+        const RhLaunchRow *row = s->said ? row_of(r->framework, s->name) : NULL;
+        if (row && ((knob > 0 && row->knob == knob) || (work > 0 && row->work == work)))
+            r->at = s;
+    }
+}
+
 void rh_launch_read_rows(RhLaunchReading *r)
 {
     const GArray *rows = r->settings->rows;

@@ -72,6 +72,9 @@ typedef struct {
     GPtrArray *sets;   /* owned: "KEY=VALUE" of the job */
     GPtrArray *notes;  /* owned: what is not as it is simulated */
     GPtrArray *used, *unknown, *outside; /* owned: "--flag value" lines (see launch_read.h) */
+    GPtrArray *files;                    /* owned: paths that were read */
+    guint run, runs; /* of a command in a loop: the one that is read, from 1; how many there are */
+    guint command_row; /* of its settings: the first that the command itself says */
 } RhLaunchReading;
 
 struct RhLaunchText;
@@ -120,6 +123,9 @@ void rh_launch_store(RhLaunchReading *r, int32_t knob, int64_t value);
 void rh_launch_read_optimizer(RhLaunchReading *r, const char *text);
 void rh_launch_problem(RhLaunchReading *r, const char *help, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
+/* Lets a problem found later point at the setting of a knob (RH_ROW_KNOB) or of a work; the whole file
+ * where none says it. */
+void rh_launch_point(RhLaunchReading *r, int32_t knob, int32_t work);
 void rh_launch_tell(RhLaunchReading *r, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Multiplies counts that a file gave; at most 2^40. */

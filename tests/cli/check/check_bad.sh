@@ -14,3 +14,14 @@ sed -E 's/("num_attention_heads"): *[0-9]+/\1: 1/' "$CASES/inputs/tiny-llama.jso
 sed -E 's/"name": *"two-nodes"/"name": ""/; 0,/"date"/s/("date"): *"[^"]*"/\1: "2026-99"/' "$CASES/inputs/two-nodes.json" >nameless.json
 rehearse check one-head.json nameless.json 2>&1
 echo "exit $?"
+# A configuration that is broken is told where it is.
+printf '[model]\nname = "llama3\n' >broken.toml
+printf 'a: [1\nb: 2\n' >broken.yaml
+rehearse check broken.toml broken.yaml 2>&1
+echo "exit $?"
+# What a script names is read, and not written over.
+cp "$CASES/inputs/launch/ds_config.json" .
+printf 'deepspeed --num_gpus 8 train.py --deepspeed ds_config.json --model_name_or_path meta-llama/Llama-3.1-8B --max_seq_length 2048\n' >ds.sh
+rehearse simulate --from ds.sh -p dgx-h100 -o ds_config.json 2>&1
+echo "exit $?"
+cmp "$CASES/inputs/launch/ds_config.json" ds_config.json

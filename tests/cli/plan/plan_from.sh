@@ -3,7 +3,7 @@ cp "$CASES"/inputs/launch/* .
 beside() { rehearse plan --from "$@" --quick 2>&1 | sed -n -e '/^as launched/,$p' -e '/^warning: the layout/p'; }
 beside pretrain.sh -p dgx-h100:2
 beside titan.toml -p dgx-h100:2
-beside finetune.sh -p dgx-h100:2 --global-batch 128
+beside finetune.sh -p dgx-h100:2
 # No launch is written for axolotl: knobs of the layout differ.
 beside axolotl.yml -p dgx-h100:1
 # A layout that the platform cannot run is told, and the plan is there.

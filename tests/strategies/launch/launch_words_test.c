@@ -34,6 +34,18 @@ static const Case cases[] = {
     {".sh", MEGATRON "--global-batch-size 0\n", IN_ERROR, ":1:"},
     {".sh", MEGATRON "--global-batch-size -1\n", IN_ERROR, "at least 1"},
     {".sh", MEGATRON "--global-batch-size 8 --bf16 --fp16\n", IN_ERROR, "exclude each other"},
+    {".sh", MEGATRON "--global-batch-size 8 --tensor-model-parallel-size 3\n", IN_ERROR,
+     "do not divide 8 GPUs"},
+    {".sh", MEGATRON "--global-batch-size 8 --tensor-model-parallel-size 3\n", IN_ERROR, ":1:166"},
+    {".sh", MEGATRON "--global-batch-size 7\n", IN_ERROR, "no multiple of 1 of a micro-batch"},
+    {".sh", MEGATRON "--global-batch-size 7 --tensor-model-parallel-size 8\n", NOWHERE, NULL},
+    {".sh", MEGATRON "--nproc_per_node 64 --global-batch-size 64 --tensor-model-parallel-size 64\n",
+     IN_ERROR, "does not divide 32 attention heads"},
+    {".sh",
+     "for X in 1 2; do " MEGATRON "--global-batch-size 8 "
+     "--tensor-model-parallel-size $X; done\n",
+     IN_ERROR, "choose one: "},
+    {".sh", "for X in 1 2; do " MEGATRON "--global-batch-size 8 --seed $X; done\n", NOWHERE, NULL},
     {".sh", MEGATRON "--global-batch-size 8 --bf16 --optimizer sgd\n", IN_NOTES, "sgd"},
     {".sh", MEGATRON "--global-batch-size 8 --bf16 --optimizer adam\n", NOWHERE, NULL},
     {".sh", MEGATRON "--global-batch-size 8 --bf16 --rampup-batch-size 8 8 99\n", IN_NOTES,
@@ -100,9 +112,34 @@ static void words_that_cost_are_answered(void)
     }
 }
 
+/* "FILE#N" is the run of a loop; a ds_config.json that a script names is among the files read. */
+static void runs_of_loops_are_chosen(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("launch-XXXXXX", NULL);
+    g_autofree char *script = g_build_filename(folder, "a.sh", NULL);
+    g_autofree char *config = g_build_filename(folder, "ds.json", NULL);
+    g_assert(g_file_set_contents(
+        script,
+        "for B in 2 4; do deepspeed --num_gpus 8 t.py --deepspeed ds.json "
+        "--model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size $B; done\n",
+        -1, NULL));
+    g_assert(g_file_set_contents(config, "{\"zero_optimization\": {\"stage\": 3}}\n", -1, NULL));
+    for (int32_t run = 1; run <= 3; run++) {
+        g_autofree char *name = g_strdup_printf("%s#%d", script, run);
+        g_autoptr(RhLaunchFile) file = rh_launch_read(name, NULL);
+        CU_ASSERT_EQUAL(file != NULL, run <= 2);
+        CU_ASSERT_EQUAL(file ? file->layout.microbatch : 6, 2 * run);
+        CU_ASSERT_TRUE(!file || (file->files->len == 2 && holds(file->files, config)));
+    }
+    g_unlink(script);
+    g_unlink(config);
+    g_rmdir(folder);
+}
+
 int main(void)
 {
-    return rh_test_main(
-        "launch words",
-        (RhTest[]){{"words that cost are answered", words_that_cost_are_answered}, {0}});
+    return rh_test_main("launch words",
+                        (RhTest[]){{"words that cost are answered", words_that_cost_are_answered},
+                                   {"runs of loops are chosen", runs_of_loops_are_chosen},
+                                   {0}});
 }
