@@ -19,6 +19,7 @@ static const struct {
     {"rehearse.compare/1", "compare"},
     {"rehearse.exchange-fit/1", "calibrate with measured exchanges of experts"},
     {"rehearse.explain/1", "explain"},
+    {"rehearse.memory/1", "memory"},
     {"rehearse.perform/1", "a program performed by validate --suite"},
     {"rehearse.plan/1", "plan"},
     {"rehearse.profile/1", "calibrate: constants of a cluster or a GPU"},

@@ -61,6 +61,11 @@ def capacity(**options: Any) -> Result:
     return run("capacity", **options)
 
 
+def memory(**options: Any) -> Result:
+    """Will a model fit, and how much more would? With `serve=True` for serving."""
+    return run("memory", **options)
+
+
 def collective(operation: str, **options: Any) -> Result:
     """What bandwidth should an all-reduce or another operation reach? `sizes` are its rows."""
     return run("collective", operation, **options)

@@ -123,9 +123,9 @@ static int by_peak(gconstpointer x, gconstpointer y)
                                            : strcmp(a->change, b->change);
 }
 
-static void clear(void *data)
+void rh_memory_saver_clear(void *saver)
 {
-    g_free(((RhMemorySaver *)data)->change);
+    g_free(((RhMemorySaver *)saver)->change);
 }
 
 GArray *rh_memory_savers_new(const RhProblem *c, const RhLayout *layout, double least_frac)
@@ -134,7 +134,7 @@ GArray *rh_memory_savers_new(const RhProblem *c, const RhLayout *layout, double 
     GArray *out = g_array_new(FALSE, TRUE, sizeof(RhMemorySaver));
     double peak_bytes = rh_bound_memory(cache, layout).peak_bytes;
     Search s = {c, layout, cache, (1 - least_frac) * peak_bytes, out};
-    g_array_set_clear_func(out, clear);
+    g_array_set_clear_func(out, rh_memory_saver_clear);
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
         if (knob->next)
             turn_knob(&s, knob);

@@ -8,6 +8,7 @@ typedef struct {
     RhLayout layout;
     double peak_bytes, segment_s; /* then; the step's lower bound (segment graph) */
 } RhMemorySaver;
+void rh_memory_saver_clear(void *saver); /* frees what it owns, for arrays */
 
 /* RhMemorySaver, that which frees most first: of every knob, over the values that the search
  * tries and the lowest, the change that is quickest, and that which needs least, if these are

@@ -52,4 +52,5 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
 /* How many of the requests it refuses however empty it is: their tokens are more than its cache, or its model, holds. */
 int32_t rh_service_too_long(const RhService *service, const RhRequests *requests);
 RhKvBudget rh_service_kv_budget(const RhService *service, int32_t pool);
+int32_t rh_service_batch(const RhService *service, int32_t pool); /* sequences of a replica */
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool); /* borrowed */

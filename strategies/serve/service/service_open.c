@@ -131,6 +131,11 @@ RhKvBudget rh_service_kv_budget(const RhService *service, int32_t pool)
     return service->stages[pool].budget;
 }
 
+int32_t rh_service_batch(const RhService *service, int32_t pool)
+{
+    return service->stages[pool].pool.batch;
+}
+
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
 {
     return service->stages[pool].iterations;
