@@ -269,13 +269,12 @@ const RhCommand rh_command_run = {
              "(a pool: --spares), memory (copies in peers' memory, each --checkpoint\n"
              "memory=1min of work), shrink (fewer replicas until a node is repaired), groups\n"
              "(the other replicas go on).\n",
-    .examples =
-        "rehearse run -w llama-3.1-405b -p llama3-roce --gpus 16384 \\\n"
-        "    --global-batch 2048 --seq 8192 -s tp8,pp16,mb1,vpp8 \\\n"
-        "    --tokens 15.6T --goodput 90%\n"
-        "rehearse run -w llama-3.1-70b -p dgx-h100:128 --global-batch 1024 --seq 8192 \\\n"
-        "    --step-time 6.3s --tokens 2T --policy spares --spares hot=4 \\\n"
-        "    --checkpoint every=20min,storage=100GB/s,async",
+    .examples = "rehearse run -w llama-3.1-405b -p llama3-roce --gpus 16384 \\\n"
+                "    --global-batch 2048 --seq 8192 -s tp8,pp16,mb1,vpp8 \\\n"
+                "    --tokens 15.6T --goodput 90%\n"
+                "rehearse run -w llama-3.1-70b -p dgx-h100:128 --global-batch 1024 --seq 8192 \\\n"
+                "    --step-time 6.3s --tokens 2T --policy spares --spares hot=4 \\\n"
+                "    --checkpoint every=20min,storage=100GB/s,async",
     .tables = tables,
     .run = run,
 };
