@@ -64,3 +64,8 @@ rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --requests short.
 # max_model_len refuses what is longer, prompt and answer together.
 printf 'arrival_s,input_tokens,output_tokens\n0,10,5\n1,11,5\n' >two.csv
 rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,max_model_len=15 --requests two.csv 2>&1 | grep -A 1 '^done'
+# Lengths are said in thousands, too; a part of a token is none.
+few=(serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --rate 5/s --count 3)
+cmp <(rehearse "${few[@]}" --lengths in=1k,out=5 2>/dev/null) \
+    <(rehearse "${few[@]}" --lengths in=1000,out=5 2>/dev/null) && echo "1k is 1000"
+try -s tp1 --lengths in=1.0005k,out=5 --rate 5/s
