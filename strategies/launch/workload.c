@@ -83,6 +83,20 @@ static void set_sizes(RhLaunchReading *r)
     }
 }
 
+/* Tells that the model is known by its sizes alone, and which of them the launch leaves open. */
+static void tell_found(RhLaunchReading *r)
+{
+    bool width = r->sizes[RH_SIZE_FFN] > 0 || r->sizes[RH_SIZE_EXPERT_FFN] > 0;
+    bool vocabulary = r->sizes[RH_SIZE_VOCAB] > 0;
+    if (width && vocabulary)
+        return;
+    rh_launch_tell(r,
+                   "the model is a guess: %s has such layers, and %s%s%s %s not said (-w MODEL "
+                   "says it)",
+                   r->model, width ? "" : "the width of ffn", width || vocabulary ? "" : " and ",
+                   vocabulary ? "" : "the vocabulary", width || vocabulary ? "is" : "are");
+}
+
 /* Names a model by its sizes. */
 static void take_sizes(RhLaunchReading *r)
 {
@@ -91,6 +105,7 @@ static void take_sizes(RhLaunchReading *r)
     const char *found = model_of_sizes(s, &fit);
     if (found) {
         r->model = g_strdup(found);
+        tell_found(r);
         g_autoptr(RhModel) model = rh_model_load(found, NULL);
         if (model && s[RH_SIZE_VOCAB] > 0 && s[RH_SIZE_VOCAB] != model->vocab)
             g_ptr_array_add(r->sets,

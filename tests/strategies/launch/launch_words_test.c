@@ -31,6 +31,7 @@ typedef struct {
 #define AXOLOTL "base_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\n"
 
 static const Case cases[] = {
+    {".sh", MEGATRON "--global-batch-size 8\n", IN_NOTES, "the model is a guess: "},
     {".sh", MEGATRON "--global-batch-size 0\n", IN_ERROR, ":1:"},
     {".sh", MEGATRON "--global-batch-size -1\n", IN_ERROR, "at least 1"},
     {".sh", MEGATRON "--global-batch-size 8 --bf16 --fp16\n", IN_ERROR, "exclude each other"},
