@@ -13,7 +13,8 @@
 #include "strategies/run/policies/policies.h"
 #include "strategies/search/plan.h"
 
-#define CLOSE_FRAC 1e-3 /* of the mean time: its 95 % interval */
+#define CLOSE_FRAC  1e-3 /* of the mean time: its 95 % interval */
+#define SEARCH_FRAC 0.7  /* of --timeout, for the best layout; the rest is for the runs */
 
 typedef struct {
     const RhArguments *a;
@@ -45,7 +46,7 @@ static bool find_step(Query *q, GError **error)
                              .gap_frac = 0.01,
                              .risk_frac = RH_RISK_FRAC,
                              .jobs = (int32_t)a->jobs,
-                             .timeout_s = a->timeout_s,
+                             .timeout_s = SEARCH_FRAC * a->timeout_s,
                              .progress = rh_terminal_progress};
     g_autoptr(RhPlan) plan = rh_plan(&q->in->c, &options, error);
     rh_terminal_progress_end();
@@ -137,6 +138,8 @@ static void settle_run(Query *q)
     run->mtbf_s = a->mtbf_s > 0 ? a->mtbf_s : rh_failure_rates_mtbf_s(run->rates, c->job.gpus);
     run->group_nodes = MIN(group_nodes_of(q), run->nodes_count);
     run->reshape_s = 0;
+    run->deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s));
+    run->progress = rh_terminal_progress;
     settle_checkpoint(q);
 }
 
@@ -157,15 +160,19 @@ static int show(Query *q, GError **error)
     RhRunResult result;
     if (!rh_training_run_check(&q->run, error))
         return 2;
-    if (!rh_run_replicate(&q->run, &result, error))
+    bool found = rh_run_replicate(&q->run, &result, error);
+    g_autoptr(GArray) changes = found ? rh_run_changes(&q->run, &result) : NULL;
+    rh_terminal_progress_end();
+    if (!found)
         return 1;
-    g_autoptr(GArray) changes = rh_run_changes(&q->run, &result);
+    bool changes_cut = rh_deadline_passed(q->run.deadline);
     g_autofree char *about = about_rates(q);
     RhRunAnswer answer = {.q = &q->in->question,
                           .run = &q->run,
                           .result = &result,
                           .checkpoint = &q->checkpoint,
                           .changes = changes,
+                          .changes_cut = changes_cut,
                           .layout = q->r ? &q->layout : NULL,
                           .rates_about = about,
                           .tokens = q->a->tokens,

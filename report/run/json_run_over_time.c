@@ -104,6 +104,7 @@ char *rh_report_run_over_time_json(const RhRunAnswer *a)
     put_spread(w, "ettr", &r->ettr, 1);
     rh_put_known(w, "closed_form_frac", r->exact_goodput_frac);
     rh_json_put_int(w, "replications_count", r->replications);
+    rh_json_put_bool(w, "timed_out", r->timed_out || a->changes_cut);
     rh_json_put_number(w, "interval_frac", r->half_frac);
     rh_json_put_number(w, "gpu_hours", rh_run_answer_gpu_hours(a, r->time_s.mean));
     if (a->usd_per_gpu_hour > 0)

@@ -106,7 +106,10 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
                     *write = rh_report_duration(c->write_s),
                     *drain = rh_report_duration(c->drain_s), *read = rh_report_duration(c->read_s);
     g_string_append_printf(out, "checkpoint: every %s of work%s (Young %s, Daly %s)\n", every,
-                           c->every_s > 0 ? "" : ", the best", young, daly);
+                           c->every_s > 0 ? ""
+                           : r->timed_out ? ", the best found by then"
+                                          : ", the best",
+                           young, daly);
     g_autoptr(GString) line = g_string_new("  ");
     if (a->checkpoint->bytes > 0) {
         g_autofree char *bytes = rh_quantity_format(a->checkpoint->bytes, RH_QUANTITY_BYTES, 3),
@@ -149,7 +152,10 @@ static void append_changes(GString *out, const RhRunAnswer *a)
                                100 * one->goodput_frac);
     }
     if (a->changes->len == 0)
-        g_string_append(line, "nothing that was tried");
+        g_string_append(line, a->changes_cut ? "" : "nothing that was tried");
+    if (a->changes_cut)
+        g_string_append_printf(line, "%snot all was tried before --timeout",
+                               a->changes->len > 0 ? "; " : "");
     rh_text_wrap(out, line->str, 2, 79);
 }
 
@@ -171,6 +177,8 @@ char *rh_report_run_over_time_text(const RhRunAnswer *a)
     else
         g_string_append_printf(out, "%d replications: ±%.2f %%\n", a->result->replications,
                                100 * a->result->half_frac);
+    if (a->result->timed_out)
+        g_string_append(out, "  stopped by --timeout before all runs were drawn\n");
     append_goal(out, a);
     append_changes(out, a);
     return g_string_free(out, FALSE);

@@ -15,6 +15,7 @@ typedef struct {
     double tokens, step_s, steps;
     double error_frac;       /* of the step; 0: unknown */
     double usd_per_gpu_hour; /* 0: unknown */
+    bool changes_cut;        /* not all were tried in time */
     double goal_frac;        /* goodput that was asked for; 0: none */
 } RhRunAnswer;
 

@@ -75,13 +75,18 @@ GArray *rh_run_changes(const RhTrainingRun *run, const RhRunResult *result)
 {
     GArray *found = g_array_new(FALSE, FALSE, sizeof(RhRunChange));
     for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+        if (changes[i].apply == best_interval && run->checkpoint.every_s <= 0)
+            continue; /* it has the best one */
+        if (rh_deadline_passed(run->deadline))
+            break;
         RhTrainingRun changed = *run;
         if (changed.checkpoint.every_s <= 0)
             changed.checkpoint.every_s = result->every_s;
         changes[i].apply(&changed);
         changed.least = changed.most = CHANGE_RUNS;
         RhRunResult r;
-        if (!rh_training_run_check(&changed, NULL) || !rh_run_replicate(&changed, &r, NULL))
+        if (!rh_training_run_check(&changed, NULL) || !rh_run_replicate(&changed, &r, NULL) ||
+            r.timed_out)
             continue;
         RhRunChange one = {changes[i].change, r.ettr_frac, r.goodput_frac};
         if (r.goodput_frac > result->goodput_frac + GAIN_LEAST)

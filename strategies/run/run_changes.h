@@ -7,5 +7,6 @@ typedef struct {
     double ettr_frac, goodput_frac;
 } RhRunChange;
 
-/* Changes that gain anything, the best first: RhRunChange. Caller frees. */
+/* Changes that gain anything, the best first: RhRunChange; those that the run's deadline leaves time
+ * for. Caller frees. */
 GArray *rh_run_changes(const RhTrainingRun *run, const RhRunResult *result);

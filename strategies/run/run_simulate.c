@@ -5,12 +5,14 @@
 #include "strategies/run/failure_stream.h"
 #include "strategies/run/run_segment.h"
 
-#define STUCK_TIMES 100 /* as long as its work: no answer that anybody waits for */
+#define STUCK_TIMES 100  /* as long as its work: no answer that anybody waits for */
+#define LOOKS_EVERY 1024 /* events between two looks at the deadline */
 
 typedef struct {
     RhRunState state;
     RhFailureStream *stream;
     double every_s;
+    bool cut; /* by the deadline */
 } Walk;
 
 static double size_frac(const RhRunState *s)
@@ -150,7 +152,10 @@ static void walk(Walk *w)
 {
     RhRunState *s = &w->state;
     bool finished = false;
-    while (!finished && s->t_s <= STUCK_TIMES * s->run->work_s) {
+    for (int64_t i = 0; !finished && s->t_s <= STUCK_TIMES * s->run->work_s; i++) {
+        w->cut = i % LOOKS_EVERY == 0 && rh_deadline_passed(s->run->deadline);
+        if (w->cut)
+            return;
         RhRunSegment segment = segment_of(w);
         double end_s = rh_run_segment_length_s(&segment), cut = cut_s(w, &segment);
         double failure_s = rh_failure_stream_next_s(w->stream, segment.speed_frac, s->t_s);
@@ -179,7 +184,8 @@ RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t r
     walk(&w);
     RhRunOutcome out = {.time_s = w.state.t_s,
                         .failures_count = w.state.failures_count,
-                        .stuck = w.state.done_s < run->work_s * (1 - 1e-9)};
+                        .cut = w.cut,
+                        .stuck = !w.cut && w.state.done_s < run->work_s * (1 - 1e-9)};
     for (int i = 0; i < RH_RUN_TIMES_LAST; i++)
         out.spent_s[i] = w.state.spent_s[i];
     return out;

@@ -7,6 +7,7 @@ typedef struct {
     double time_s;                     /* of the whole run */
     double spent_s[RH_RUN_TIMES_LAST]; /* sums to it */
     int64_t failures_count;
+    bool cut;   /* the run's deadline passed before its end */
     bool stuck; /* it was given up: no progress in a hundred times its work */
 } RhRunOutcome;
 

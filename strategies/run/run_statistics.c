@@ -9,9 +9,13 @@
 #include "strategies/run/run_interval.h"
 
 #define ROUND        100 /* replications between two looks at the interval */
-#define SEARCH_RUNS  64  /* replications of each interval that a search tries */
 #define Z_95         1.959963984540054
 #define SEARCH_STEPS 24
+/* Replications of each interval that a search tries: fewer where each has many failures, whose mean
+ * is known as well from a few. */
+#define SEARCH_RUNS       64
+#define SEARCH_RUNS_LEAST 4
+#define SEARCH_FAILURES   64000
 
 static RhIntervalProblem interval_problem(const RhTrainingRun *run)
 {
@@ -35,16 +39,30 @@ static double least_every_s(const RhTrainingRun *run)
     return fmax(c->drain_s * (1 - c->slow_frac) * 1.0001, run->work_s * 1e-9);
 }
 
-static double mean_time_s(const RhTrainingRun *run, double every_s)
+static void tell(const RhTrainingRun *run, const char *stage, int32_t done, int32_t total)
+{
+    if (run->progress)
+        run->progress(stage, done, total, 0, NULL);
+}
+
+static int32_t search_runs_of(const RhTrainingRun *run, double every_s)
+{
+    double failures = (double)rh_run_simulate(run, every_s, 0).failures_count;
+    return (int32_t)fmin(fmax(SEARCH_FAILURES / fmax(failures, 1), SEARCH_RUNS_LEAST), SEARCH_RUNS);
+}
+
+/* Mean of so many runs; HUGE_VAL where one makes no progress or is cut by the deadline. */
+static double mean_time_s(const RhTrainingRun *run, double every_s, int32_t runs)
 {
     double sum = 0;
-    for (int32_t i = 0; i < SEARCH_RUNS; i++) {
+    for (int32_t i = 0; i < runs; i++) {
         RhRunOutcome one = rh_run_simulate(run, every_s, i);
-        if (one.stuck)
+        tell(run, "searching the interval, run", i, runs);
+        if (one.stuck || one.cut)
             return HUGE_VAL;
         sum += one.time_s;
     }
-    return sum / SEARCH_RUNS;
+    return sum / runs;
 }
 
 /* Golden section in the logarithm of the interval, on the same failures for all. */
@@ -57,22 +75,25 @@ static double searched_every_s(const RhTrainingRun *run, double near_s)
     if (high <= low)
         return exp(low);
     double a = high - ratio * (high - low), b = low + ratio * (high - low);
-    double at_a = mean_time_s(run, exp(a)), at_b = mean_time_s(run, exp(b));
+    int32_t runs = search_runs_of(run, near_s);
+    double at_a = mean_time_s(run, exp(a), runs), at_b = mean_time_s(run, exp(b), runs);
     for (int i = 0; i < SEARCH_STEPS && high - low > 0.02; i++) {
         if (at_a >= HUGE_VAL && at_b >= HUGE_VAL) /* no interval of these helps */
             return near_s;
+        if (rh_deadline_passed(run->deadline))
+            return exp(at_a <= at_b ? a : b);
         if (at_a <= at_b) {
             high = b;
             b = a;
             at_b = at_a;
             a = high - ratio * (high - low);
-            at_a = mean_time_s(run, exp(a));
+            at_a = mean_time_s(run, exp(a), runs);
         } else {
             low = a;
             a = b;
             at_a = at_b;
             b = low + ratio * (high - low);
-            at_b = mean_time_s(run, exp(b));
+            at_b = mean_time_s(run, exp(b), runs);
         }
     }
     return exp((low + high) / 2);
@@ -85,7 +106,10 @@ static double every_of(const RhTrainingRun *run, const RhRunResult *out)
     if (is_closed(run))
         return fmax(out->exact_s, least_every_s(run));
     double near = isfinite(out->exact_s) && out->exact_s > 0 ? out->exact_s : run->work_s / 100;
-    return searched_every_s(run, fmax(near, run->checkpoint.drain_s));
+    RhTrainingRun tried = *run;
+    if (run->deadline.t_end_us) /* half of the time is left to the replications */
+        tried.deadline = rh_deadline_in(fmax(rh_deadline_left_s(run->deadline) / 2, 1e-6));
+    return searched_every_s(&tried, fmax(near, run->checkpoint.drain_s));
 }
 
 static RhRunSpread spread_of(double *values, size_t count)
@@ -103,16 +127,14 @@ typedef struct {
     double spent_s[RH_RUN_TIMES_LAST];
 } Sample;
 
-static bool add_one(const RhTrainingRun *run, double every_s, int32_t i, Sample *sample)
+static void add_one(const RhTrainingRun *run, const RhRunOutcome *one, Sample *sample)
 {
-    RhRunOutcome one = rh_run_simulate(run, every_s, i);
-    double ettr = run->work_s / one.time_s, failures = (double)one.failures_count;
-    g_array_append_val(sample->time_s, one.time_s);
+    double ettr = run->work_s / one->time_s, failures = (double)one->failures_count;
+    g_array_append_val(sample->time_s, one->time_s);
     g_array_append_val(sample->ettr, ettr);
     g_array_append_val(sample->failures, failures);
     for (int k = 0; k < RH_RUN_TIMES_LAST; k++)
-        sample->spent_s[k] += one.spent_s[k];
-    return !one.stuck;
+        sample->spent_s[k] += one->spent_s[k];
 }
 
 static double half_frac_of(const GArray *time_s)
@@ -154,6 +176,23 @@ static void conclude(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
     out->replications = (int32_t)count;
 }
 
+/* Draws runs until their mean is known, the deadline passes or one makes no progress: false. */
+static bool draw(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
+{
+    for (int32_t i = 0; i < run->most; i++) {
+        RhRunOutcome one = rh_run_simulate(run, out->every_s, i);
+        tell(run, "drawing runs", i + 1, run->least == run->most ? run->most : 0);
+        out->timed_out = one.cut;
+        if (one.stuck || one.cut)
+            return !one.stuck;
+        add_one(run, &one, sample);
+        bool look = (i + 1) % ROUND == 0 && i + 1 >= run->least;
+        if (look && half_frac_of(sample->time_s) <= run->close_frac)
+            break;
+    }
+    return true;
+}
+
 bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **error)
 {
     RhIntervalProblem p = interval_problem(run);
@@ -168,20 +207,17 @@ bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **er
     Sample sample = {.time_s = g_array_new(FALSE, FALSE, sizeof(double)),
                      .ettr = g_array_new(FALSE, FALSE, sizeof(double)),
                      .failures = g_array_new(FALSE, FALSE, sizeof(double))};
-    bool moves = true;
-    for (int32_t i = 0; i < run->most && moves; i++) {
-        moves = add_one(run, out.every_s, i, &sample);
-        bool look = (i + 1) % ROUND == 0 && i + 1 >= run->least;
-        if (look && half_frac_of(sample.time_s) <= run->close_frac)
-            break;
-    }
-    if (moves)
+    bool moves = draw(run, &sample, &out), known = sample.time_s->len >= 2;
+    if (moves && known)
         conclude(run, &sample, &out);
     g_array_unref(sample.time_s);
     g_array_unref(sample.ettr);
     g_array_unref(sample.failures);
     if (!moves)
         return fail_stuck(run, out.every_s, error);
+    if (!known)
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "two runs were not drawn in the time that was allowed\nhelp: more time");
     *result = out;
     return true;
 }

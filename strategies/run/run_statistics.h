@@ -20,8 +20,9 @@ typedef struct {
     double exact_goodput_frac; /* by the closed form at every_s; 0: it does not hold for this run */
     double lost_each_s;        /* per failure, checkpoints included */
     int32_t replications;
+    bool timed_out; /* the deadline ended them before the mean was known well enough */
 } RhRunResult;
 
-/* RH_ERROR_NO_ANSWER: the job makes no progress. */
+/* RH_ERROR_NO_ANSWER: the job makes no progress, or the deadline came before two replications. */
 bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *out,
                       GError **error) G_GNUC_WARN_UNUSED_RESULT;

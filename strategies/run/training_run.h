@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/fact.h"
 
 typedef enum {
@@ -72,6 +73,9 @@ typedef struct {
     uint64_t seed;
     int32_t least, most; /* replications */
     double close_frac;   /* the mean's 95 % interval, relative, at which they end */
+    RhDeadline deadline; /* by which replications end; zero: never */
+    void (*progress)(const char *stage, int64_t done, int64_t total, double best_s,
+                     void *user); /* NULL: not wanted */
 } RhTrainingRun;
 
 /* Where the time of a run goes. */

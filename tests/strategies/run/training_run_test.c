@@ -318,6 +318,21 @@ static void a_seed_gives_the_same_run(void)
     CU_ASSERT_NOT_EQUAL(replicated(&run).time_s.p90, a.time_s.p90);
 }
 
+/* Draws that would take hours end at the deadline, and those until then are the answer. */
+static void a_deadline_ends_the_draws(void)
+{
+    RhTrainingRun run = llama_3();
+    run.least = run.most = G_MAXINT32 / 2;
+    run.deadline = rh_deadline_in(0.3);
+    gint64 t_start_us = g_get_monotonic_time();
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_TRUE(r.timed_out && r.replications >= 2 && r.replications < run.most);
+    CU_ASSERT_TRUE(g_get_monotonic_time() - t_start_us < 10 * G_USEC_PER_SEC);
+    CU_ASSERT_DOUBLE_EQUAL(r.ettr_frac, run.work_s / r.time_s.mean, 1e-12);
+    run.deadline.t_end_us = 1;
+    expect_error(&run, RH_ERROR_NO_ANSWER);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -326,6 +341,7 @@ int main(void)
          the_best_interval_is_the_least_expected_time},
         {"replications_agree_with_the_closed_form", replications_agree_with_the_closed_form},
         {"where_the_time_went_sums_to_the_time", where_the_time_went_sums_to_the_time},
+        {"a_deadline_ends_the_draws", a_deadline_ends_the_draws},
         {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
         {"what_a_goodput_says_of_each_failure", what_a_goodput_says_of_each_failure},
