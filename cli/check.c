@@ -323,14 +323,15 @@ static bool is_case_table(const char *path, GString *notes)
     return true;
 }
 
-/* Reads a text whose ending says that it is TOML or YAML. */
-static bool check_syntax(const char *path, GError **error)
+/* Reads a text whose ending says that it is TOML or YAML; *is_tree: it is. */
+static bool check_syntax(const char *path, bool *is_tree, GError **error)
 {
     bool toml = g_str_has_suffix(path, ".toml");
     bool yaml = g_str_has_suffix(path, ".yaml") || g_str_has_suffix(path, ".yml");
     g_autoptr(RhJson) doc = toml   ? rh_toml_load(path, error)
                             : yaml ? rh_yaml_load(path, error)
                                    : NULL;
+    *is_tree = doc != NULL;
     return doc || (!toml && !yaml);
 }
 
@@ -368,7 +369,8 @@ static bool check_file(const char *path, GString *notes, GError **error)
         return check_launch(path, notes, error);
     if (rh_launched_service_is(path))
         return rh_launched_service_check(path, notes, error);
-    if (!check_syntax(path, error))
+    bool tree = false;
+    if (!check_syntax(path, &tree, error))
         return false;
     if (looks_like_layout(path))
         return check_layout(path, notes, error);
@@ -376,7 +378,7 @@ static bool check_file(const char *path, GString *notes, GError **error)
         g_str_has_suffix(path, ".goal") || g_str_has_suffix(path, ".goal.gz"))
         return check_trace(path, notes, error);
     g_autofree char *text = g_str_has_suffix(path, ".json") ? NULL : rh_text_load(path, NULL);
-    if (text && !strchr(text, '{'))
+    if (tree || (text && !strchr(text, '{')))
         return fail_unknown(path, error);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     if (!doc)

@@ -25,3 +25,7 @@ printf 'deepspeed --num_gpus 8 train.py --deepspeed ds_config.json --model_name_
 rehearse simulate --from ds.sh -p dgx-h100 -o ds_config.json 2>&1
 echo "exit $?"
 cmp "$CASES/inputs/launch/ds_config.json" ds_config.json
+# YAML of no kind that is known is no broken JSON.
+printf 'kind: Secret\ndata: {a: b}\n' >secret.yaml
+rehearse check secret.yaml 2>&1
+echo "exit $?"
