@@ -1,12 +1,14 @@
 /* rehearse serve-plan: how should I serve this here? */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cli/capacity/prices.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/serve/launched_beside.h"
 #include "cli/serve/serve_query.h"
 #include "report/json_facts.h"
 #include "report/serve/service_page.h"
@@ -114,29 +116,53 @@ static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
     return write_files(p, &q, plan, told ? error : NULL) && told;
 }
 
+/* The server is the launch's, unless -s or --emit names one. */
+static bool take_server(const RhLaunchedDeployment *launch, const RhArguments *a, RhServeQuery *p,
+                        GError **error)
+{
+    if (launch && launch->deployment.pools_count > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--from %s: it starts two pools\nhelp: serve-simulate --from %s", a->from,
+                       a->from);
+    if (launch && !a->emit && !(a->strategy && strstr(a->strategy, "server=")))
+        p->given.server = launch->deployment.server;
+    return true;
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
-    RhArguments words = *a;
+    RhArguments words;
+    g_autoptr(RhLaunchedDeployment) launch = NULL;
+    if (!rh_launched_service_read(a, &words, &launch, error))
+        return g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
     g_auto(RhServeQuery) p = {.a = &words};
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     g_ptr_array_add(names, (gpointer)a->platform);
     if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
-        !rh_prices_check(a->prices, names, error) || !rh_serve_query_given(&p, error))
+        !rh_prices_check(a->prices, names, error) || !rh_serve_query_given(&p, error) ||
+        !take_server(launch, a, &p, error))
         return 2;
     g_autoptr(GPtrArray) sets = rh_prices_sets(a, a->platform);
     words.sets = sets;
     if (!rh_serve_query_load(&p, error))
         return 3;
+    if (launch)
+        rh_launched_service_settle(launch, p.in);
     g_autoptr(RhServePlan) plan = rh_serve_query_plan(&p, error);
     if (!plan || !show(&p, plan, error))
         return 3;
+    if (launch && !a->json)
+        rh_launched_beside_print(&p, launch, plan);
     rh_serve_query_tell_idle(a, (const RhServeQuery *const[]){&p},
                              (const RhServePlan *const[]){plan}, 1);
     return plan->entries->len > 0 ? 0 : 1;
 }
 
 static const RhOption own[] = {
+    RH_OPTION(from, "from", 0, RH_OPTION_TEXT, "FILE",
+              "a file that starts a server, as for serve-simulate: its model, format and server "
+              "are planned for, and its deployment is set beside the best"),
     RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N",
               "number of GPUs to use (all of the platform)", .low = 1, .high = 1 << 22),
     RH_OPTION(find_rate, "find-rate", 0, RH_OPTION_FLAG, NULL,

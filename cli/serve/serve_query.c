@@ -168,6 +168,10 @@ char **rh_serve_query_words(const RhServeQuery *p, bool inputs)
 {
     const RhArguments *a = p->a;
     GPtrArray *out = g_ptr_array_new();
+    if (inputs && a->from && !rh_arguments_given(a, "--workload"))
+        g_ptr_array_add(out, g_strdup_printf("-w %s", a->workload));
+    if (inputs && a->from && !rh_arguments_given(a, "--dtype"))
+        g_ptr_array_add(out, g_strdup_printf("--dtype %s", a->dtype));
     if (inputs)
         add_said(out, a, rh_options_served);
     add_said(out, a, rh_options_requests);
