@@ -9,6 +9,7 @@
 #include "cli/parse/commands.h"
 #include "cli/run/run_words.h"
 #include "report/run/run_over_time.h"
+#include "report/run/run_picture.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/policies/policies.h"
 #include "strategies/search/plan.h"
@@ -155,6 +156,21 @@ static char *about_rates(const Query *q)
                            law);
 }
 
+static bool write_files(const Query *q, const RhRunAnswer *answer, const char *text,
+                        const char *json, GError **error)
+{
+    bool wanted = rh_outputs_find(q->a->outputs, RH_OUTPUT_HTML) != NULL;
+    g_autofree char *svg = wanted ? rh_report_run_time_svg(answer) : NULL;
+    RhPagePicture picture = {.id = "run-time",
+                             .title = "Where the time goes",
+                             .caption = "Parts of the mean time over all drawn runs; together they "
+                                        "are the whole run.",
+                             .svg = svg};
+    RhPage page = {
+        .command = "run", .answer = text, .json = json, .pictures = &picture, .pictures_count = 1};
+    return rh_outputs_write_page(q->a->outputs, &page, error);
+}
+
 static int show(Query *q, GError **error)
 {
     RhRunResult result;
@@ -185,15 +201,14 @@ static int show(Query *q, GError **error)
                     *text = rh_report_run_over_time_text(&answer);
     fputs(q->a->json ? json : text, stdout);
     rh_output_answered();
-    for (guint i = 0; i < q->a->outputs->len; i++)
-        if (!rh_output_write(g_ptr_array_index(q->a->outputs, i), json, error))
-            return 3;
+    if (!write_files(q, &answer, text, json, error))
+        return 3;
     return result.goodput_frac >= q->a->goodput_frac ? 0 : 1;
 }
 
 static int answer(Query *q, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     if (!rh_outputs_check(q->a->outputs, kinds, error))
         return 2;
     if (!read_words(q, error))

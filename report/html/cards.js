@@ -66,6 +66,20 @@ function capacityCards(cell) {
   ].filter(Boolean);
 }
 
+/* Of a whole run with its failures. */
+function runCards(doc) {
+  const days = (value) => `${digits(value / 86400)} days`, spread = (s, text) => `p10 ${text(s.p10)}, p50 ${text(s.p50)}, p90 ${text(s.p90)}`;
+  const usd = (value) => `${digits(value)} USD`, count = doc.failures.count;
+  return [
+    { title: "time of the run", value: days(doc.time_s.mean), note: `${spread(doc.time_s, days)}; ${days(doc.work_s)} without failures and checkpoints` },
+    { title: "goodput", value: percent(doc.goodput_frac), share: doc.goodput_frac, note: "of the GPU time paid for" },
+    doc.usd ? { title: "cost", value: usd(doc.usd.mean), note: `${spread(doc.usd, usd)}; ${digits(doc.gpu_hours)} GPU hours` }
+      : { title: "cost", value: "no price", note: `${digits(doc.gpu_hours)} GPU hours; --set price_per_gpu_hour=2.40USD gives a price` },
+    { title: "failures", value: digits(count.mean), note: spread(count, digits) },
+    { title: "checkpoint", value: `every ${seconds(doc.checkpoint.every_s)}`, note: doc.checkpoint.searched ? "of work, the best interval" : "of work, as given" },
+  ];
+}
+
 /* Of a plan's layouts, the one that the page is about. */
 const rankShown = () => Number(document.querySelector("main").dataset.rank);
 
@@ -77,6 +91,7 @@ function cardsOf(doc) {
     return serviceCards(plans[0], plans[0].gpus_count, plans[0].rate_max_per_s, plans[0].deployment);
   if (schema.startsWith("rehearse.serve/") && has(doc.request_rate_per_s))
     return serviceCards(doc, doc.gpus_count, doc.request_rate_per_s, `${digits(doc.completed_count)} of ${digits(doc.requests_count)} requests${doc.slo_met_frac < 1 ? `, ${percent(doc.slo_met_frac)} within their levels` : ""}`);
+  if (schema.startsWith("rehearse.run/")) return runCards(doc);
   if (doc.cells && isNumber(doc.best)) return capacityCards(doc.cells[doc.best - 1]);
   return [];
 }

@@ -23,6 +23,11 @@ double rh_run_answer_usd(const RhRunAnswer *a, double time_s)
     return a->usd_per_gpu_hour * rh_run_answer_gpu_hours(a, time_s);
 }
 
+bool rh_report_run_time_shown(const RhRunResult *r, RhRunTime part)
+{
+    return r->spent_s[part] >= SHOWN_FRAC * r->time_s.mean;
+}
+
 static void append_answer(GString *out, const RhRunAnswer *a)
 {
     const RhRunResult *r = a->result;
@@ -64,7 +69,7 @@ static void append_times(GString *out, const RhRunAnswer *a)
     g_autoptr(RhTable) table = rh_table_new("<>>");
     rh_table_rowf(table, "where the time goes|time|share");
     for (int i = 0; i < RH_RUN_TIMES_LAST; i++) {
-        if (r->spent_s[i] < SHOWN_FRAC * r->time_s.mean)
+        if (!rh_report_run_time_shown(r, (RhRunTime)i))
             continue;
         g_autofree char *time = rh_report_duration(r->spent_s[i]);
         rh_table_rowf(table, "  %s|%s|%.1f %%", rh_run_time_name((RhRunTime)i), time,

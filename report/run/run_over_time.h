@@ -22,6 +22,8 @@ typedef struct {
 /* Money of the GPUs of the job and of the spares that are up. */
 double rh_run_answer_usd(const RhRunAnswer *answer, double time_s);
 double rh_run_answer_gpu_hours(const RhRunAnswer *answer, double time_s);
+/* Returns whether a part is large enough to be shown. */
+bool rh_report_run_time_shown(const RhRunResult *result, RhRunTime part);
 /* Caller frees. */
 char *rh_report_run_over_time_text(const RhRunAnswer *answer);
 char *rh_report_run_over_time_json(const RhRunAnswer *answer);

@@ -13,6 +13,12 @@ try --step-time 1s --mtbf 1h --policy groups --set price_per_gpu_hour=2USD
 rehearse run "${job[@]}" --step-time 1s --mtbf 1h --json -j 1 >a.json
 rehearse run "${job[@]}" --step-time 1s --mtbf 1h --json -j 2 >b.json
 cmp a.json b.json && echo 'the same bytes'
+rehearse run "${job[@]}" --step-time 1s --mtbf 1h -o page.html -o page.json >page.txt
+sed -n 's/^<h1 [^>]*>\(.*\)<.h1>.*/\1/p' page.html
+grep -c '<svg' page.html
+sed -n '/<svg/,/<.svg>/s/^<text class="soft".*>\(.*\)<.text>/\1/p' page.html
+sed -n '/id="data">/,/<\/script>/p' page.html | sed 's/^<script[^>]*>//; s/<.script>//; s/\\u003c/</g' |
+    sed '$d' | cmp - page.json && echo 'what page.json holds'
 printf '100\n50\n' >backwards.csv
 printf 'seconds\n1000\n2000\n' >trace.csv
 try --step-time 1s --failures trace.csv | head -2
