@@ -112,7 +112,7 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
                     *drain = rh_report_duration(c->drain_s), *read = rh_report_duration(c->read_s);
     g_string_append_printf(out, "checkpoint: every %s of work%s (Young %s, Daly %s)\n", every,
                            c->every_s > 0 ? ""
-                           : r->timed_out ? ", the best found by then"
+                           : r->timed_out ? ", the best found"
                                           : ", the best",
                            young, daly);
     g_autoptr(GString) line = g_string_new("  ");
