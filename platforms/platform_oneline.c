@@ -24,6 +24,15 @@ typedef struct {
     bool rail_optimised;
 } Tree;
 
+/* Is it a device with a number of GPUs, which are one node: "h100-sxm:8"? */
+static bool is_one_node(const char *spec, const char *colon)
+{
+    g_autofree char *name = g_strndup(spec, (size_t)(colon - spec));
+    return g_strv_contains(rh_device_names(), name) &&
+           !g_strv_contains(rh_platform_names(), name) && strspn(colon + 1, "0123456789") > 0 &&
+           colon[1 + strspn(colon + 1, "0123456789")] == 0;
+}
+
 bool rh_platform_is_oneline(const char *spec)
 {
     const char *colon = strchr(spec, ':');
@@ -34,7 +43,7 @@ bool rh_platform_is_oneline(const char *spec)
     const char *x = colon + 1;
     while (g_ascii_isdigit(*x))
         x++;
-    return *x == 'x';
+    return *x == 'x' || is_one_node(spec, colon);
 }
 
 const char *rh_device_platform(const RhDevice *device)
@@ -58,13 +67,14 @@ static RhPlatform *begin_oneline(const char *head, GError **error)
 {
     const char *colon = strrchr(head, ':');
     g_auto(GStrv) sizes = colon == NULL ? NULL : g_strsplit(colon + 1, "x", -1);
-    int64_t gpus = 0, nodes = 0;
-    if (sizes == NULL || g_strv_length(sizes) != 2 ||
-        !rh_integer_parse(sizes[0], 1, 1024, &gpus, NULL) ||
-        !rh_integer_parse(sizes[1], 1, 1 << 20, &nodes, NULL)) {
+    int64_t gpus = 0, nodes = 1;
+    guint count = sizes ? g_strv_length(sizes) : 0;
+    if (count < 1 || count > 2 || !rh_integer_parse(sizes[0], 1, 1024, &gpus, NULL) ||
+        (count == 2 && !rh_integer_parse(sizes[1], 1, 1 << 20, &nodes, NULL))) {
         rh_fail(error, RH_ERROR_INPUT,
                 "\"%s\" does not start a one-line platform\n"
-                "help: DEVICE:GPUSxNODES, as in h100-sxm:8x16,ib:400Gb/s",
+                "help: DEVICE:GPUS for one node, DEVICE:GPUSxNODES for more, as in "
+                "h100-sxm:8x16,ib:400Gb/s",
                 head);
         return NULL;
     }
