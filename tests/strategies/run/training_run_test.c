@@ -46,7 +46,7 @@ static RhRunResult replicated(const RhTrainingRun *run)
     return result;
 }
 
-/* Aupy et al. 2013, table 2: C = R = 600, D = 60; periods with the checkpoint. */
+/* C = R = 600, D = 60; periods with the checkpoint. Source: Aupy et al. 2013, table 2. */
 static void periods_are_those_of_aupys_table(void)
 {
     static const struct {
@@ -164,6 +164,8 @@ static void a_segment_is_the_same_whole_and_cut(void)
     CU_ASSERT_DOUBLE_EQUAL(rh_run_segment_after(&segment, 127 + 30.1).safe_s, 100, 1e-9);
 }
 
+/* Time between failures at sizes of the paper, and Llama 3's count. Source: arXiv 2410.21680; The Llama 3
+ * Herd of Models, table 5. */
 static void published_rates_give_the_published_times(void)
 {
     const RhFailureRates *rsc = rh_failure_rates_by_name("meta-rsc-1");
