@@ -3,7 +3,7 @@
 #include "cli/parse/arguments.h"
 #include "strategies/run/checkpoint.h"
 
-/* What --checkpoint says; 0: not said. */
+/* Values of --checkpoint; 0: not said. */
 typedef struct {
     double every_s, write_s, read_s, storage_bytes_per_s, client_bytes_per_s, memory_every_s;
     bool async;
