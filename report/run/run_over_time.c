@@ -130,7 +130,7 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
     rh_text_wrap(out, line->str, 4, 79);
 }
 
-/* What must be true for a goodput. */
+/* Appends what must be true for a goodput. */
 static void append_goal(GString *out, const RhRunAnswer *a)
 {
     double goal = a->goal_frac > 0 ? a->goal_frac : 0;

@@ -14,7 +14,7 @@ void rh_launch_find_workload(RhLaunchReading *r);
  * GPUs, the heads or the layers, batches that no micro-batches make. */
 void rh_launch_check_rules(RhLaunchReading *r);
 
-/* What is known of the runs of a command beside the one that is read. */
+/* Runs of a command beside the one that is read. */
 typedef struct {
     guint runs;
     char *place; /* of the command, file:line:col; owned; NULL: no command */

@@ -1,5 +1,5 @@
 #pragma once
-/* What a checkpoint takes: its bytes over the storage, or over the links to host memory and then the
+/* Times of a checkpoint: its bytes over the storage, or over the links to host memory and then the
  * storage in the background, where steps go on and share the NICs with it. Every byte is written once:
  * states are sharded over all GPUs (distributed checkpoints), however many replicas hold weights. */
 #include "strategies/problem.h"

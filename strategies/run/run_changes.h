@@ -1,5 +1,5 @@
 #pragma once
-/* What would pay: the run again with one thing changed, on the same failures. */
+/* Changes that would pay: the run again with one thing changed, on the same failures. */
 #include "strategies/run/run_statistics.h"
 
 typedef struct {

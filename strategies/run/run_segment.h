@@ -11,7 +11,7 @@ typedef struct {
     double position_s; /* of that, done already */
 } RhRunSegment;
 
-/* What has become of it after some time. */
+/* State of a segment after some time. */
 typedef struct {
     double safe_s;       /* work that is safe now, of `left_s` */
     double checkpoint_s; /* time that its checkpoints took, and slowed down */

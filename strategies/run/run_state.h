@@ -21,7 +21,7 @@ typedef struct {
     int64_t failures_count, failures_hidden_count; /* those that struck a restart are hidden */
 } RhRunState;
 
-/* What follows a failure, once it is detected. */
+/* Consequences of a failure, once it is detected. */
 typedef struct {
     double wait_s;        /* nothing runs and nothing fails */
     double restart_s;     /* a failure in it begins it again */
