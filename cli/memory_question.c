@@ -74,11 +74,11 @@ static GArray *adapters_of(const RhArguments *a, const RhProblem *c)
         const RhRehearsal *best = first_of(plan);
         if (!best)
             continue;
-        RhMemorySaver found = {
-            .change = g_strdup(formats[i] ? "lora.rank=16 lora.base=nf4" : "lora.rank=16"),
-            .layout = best->layout,
-            .peak_bytes = best->memory.peak_bytes,
-            .segment_s = best->bound_segment_s};
+        RhMemorySaver found = {.change = g_strdup_printf("lora.rank=%d%s", RH_MEMORY_RANK_PROPOSED,
+                                                         formats[i] ? " lora.base=nf4" : ""),
+                               .layout = best->layout,
+                               .peak_bytes = best->memory.peak_bytes,
+                               .segment_s = best->bound_segment_s};
         g_array_append_val(out, found);
     }
     return out;

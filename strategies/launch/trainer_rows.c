@@ -232,16 +232,16 @@ static void finish_batch(RhLaunchReading *r)
     int64_t usual = r->framework == &rh_framework_axolotl ? 1 : 8; /* per_device_train_batch_size */
     if (r->given & RH_KNOB_BIT(microbatch))
         return;
-    if (all > 0 && micro > 0)
+    if (all > 0 && micro > 0) {
         rh_launch_store(r, RH_ROW_KNOB(microbatch), micro);
-    else if (all > 0)
+    } else if (all > 0) {
         rh_launch_tell(r,
                        "no batch of a GPU is said, nor how many GPUs: micro-batch 1 is simulated");
-    else
+    } else {
         rh_launch_store(r, RH_ROW_KNOB(microbatch), usual);
-    if (all <= 0)
         rh_launch_tell(r, "no batch of a GPU is said: %" G_GINT64_FORMAT ", the trainer's default",
                        usual);
+    }
 }
 
 static void finish(RhLaunchReading *r)
