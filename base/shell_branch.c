@@ -64,13 +64,12 @@ bool rh_shell_read_reserved(RhShellReader *r, const char *word, bool *known)
         return rh_shell_end_loop(r);
     if (strcmp(word, "fi") == 0 || strcmp(word, "done") == 0 || strcmp(word, "esac") == 0)
         rh_shell_pop_frame(r);
-    else if (f && strcmp(word, "then") == 0)
+    else if (f && f->kind == FRAME_IF && strcmp(word, "then") == 0)
         rh_shell_choose(f, f->asked);
-    else if (f && strcmp(word, "else") == 0)
+    else if (f && f->kind == FRAME_IF && strcmp(word, "else") == 0)
         rh_shell_choose(f, RH_TRUTH_YES);
-    else if (f && strcmp(word, "elif") == 0)
-        *f = (RhShellFrame){f->kind,          RH_TRUTH_YES, f->taken, true,
-                            RH_TRUTH_UNKNOWN, f->subject,   NULL};
+    else if (f && f->kind == FRAME_IF && strcmp(word, "elif") == 0)
+        *f = (RhShellFrame){FRAME_IF, RH_TRUTH_YES, f->taken, true, RH_TRUTH_UNKNOWN, NULL, NULL};
     else
         *known = g_strv_contains(silent, word);
     return true;

@@ -1,0 +1,1 @@
+for x in a b; elif [[ 1 ]]; do echo $x; done
