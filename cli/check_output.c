@@ -51,9 +51,12 @@ static bool note_run(const char *path, const char *text, GString *notes, GError 
     g_string_append_printf(notes, "log of a training run: %s\n", how);
     if (log->unit == RH_RUN_STEP)
         g_string_append_printf(notes, "note: %.4g s a step\n", log->typical.seconds);
-    if (log->global_batch > 0)
-        g_string_append_printf(notes, "note: global batch %" G_GINT64_FORMAT "\n",
-                               log->global_batch);
+    for (int kind = 0; kind < RH_SAID_LAST; kind++)
+        if (log->said[kind].value > 0) {
+            g_autofree char *value = rh_run_said_text((RhRunFigureKind)kind, log->said[kind].value);
+            g_string_append_printf(notes, "note: %s %s\n", rh_run_said_name((RhRunFigureKind)kind),
+                                   value);
+        }
     g_string_append(notes,
                     "note: `rehearse validate --cases FILE --from LAUNCH -p PLATFORM`, or with -w "
                     "MODEL -s LAYOUT in place of --from, sets it beside its prediction; "

@@ -19,7 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(t->samples > 0 && t->warmup >= 0 && t->stalls >= 0);
     FUZZ_CHECK(t->warmup + t->stalls < t->samples);
     FUZZ_CHECK(isfinite(t->seconds) && t->seconds > 0 && isfinite(step_s) && step_s > 0);
-    FUZZ_CHECK(log->memory_bytes >= 0 && log->global_batch >= 0);
+    FUZZ_CHECK(log->memory_bytes >= 0);
+    for (int i = 0; i < RH_SAID_LAST; i++)
+        FUZZ_CHECK(log->said[i].value >= 0 && isfinite(log->said[i].value));
     g_autofree char *said = rh_run_log_describe(log);
     FUZZ_CHECK(*said != 0);
     return 0;

@@ -59,21 +59,31 @@ static void scale_links(RhPlatform *p, double scale)
         rates[i]->value *= scale;
 }
 
-/* The step with one cause at this value. */
+static void change(RhRunCause cause, double value, RhPlatform *hardware, RhStack *stack)
+{
+    if (cause == RH_RUN_KERNELS)
+        scale_kernels(hardware, value);
+    else if (cause == RH_RUN_LINKS)
+        scale_links(hardware, value);
+    else if (cause == RH_RUN_WAITING)
+        rh_platform_gpu_slow(hardware, 0, value);
+    else
+        stack->kernel_gap_s.value = value;
+}
+
+/* The step with one cause at this value, or with all at their limits where `t` is of RH_RUN_CAUSES. */
 static bool step_of(Trial *t, double value, double *step_s, GError **error)
 {
     const RhMeasuredRunQuestion *q = t->q;
     RhProblem c = *q->c;
     RhStack stack = *c.stack;
     g_autoptr(RhPlatform) hardware = rh_platform_copy(q->hardware);
-    if (t->cause == RH_RUN_KERNELS)
-        scale_kernels(hardware, value);
-    else if (t->cause == RH_RUN_LINKS)
-        scale_links(hardware, value);
-    else if (t->cause == RH_RUN_WAITING)
-        rh_platform_gpu_slow(hardware, 0, value);
-    else
-        stack.kernel_gap_s.value = value;
+    for (int i = 0; i < RH_RUN_CAUSES; i++)
+        if (t->cause == RH_RUN_CAUSES)
+            change((RhRunCause)i, value < 1 ? limits[i].slowest : limits[i].quickest, hardware,
+                   &stack);
+        else if (t->cause == (RhRunCause)i)
+            change(t->cause, value, hardware, &stack);
     g_autoptr(RhPlatform) view = rh_stack_platform(&stack, hardware);
     c.platform = view;
     c.stack = &stack;
@@ -177,6 +187,14 @@ static void explain_less_waiting(RhMeasuredRun *out)
     w->reached_s = out->predicted_s - w->share_s;
 }
 
+bool rh_measured_run_explained(const RhMeasuredRun *run)
+{
+    bool any = false;
+    for (int i = 0; i < RH_RUN_CAUSES; i++)
+        any |= run->causes[i].explains;
+    return any;
+}
+
 bool rh_measured_run_explain(const RhMeasuredRunQuestion *q, RhMeasuredRun *out, GError **error)
 {
     Trial t = {.q = q, .deadline = rh_deadline_in(q->timeout_s)};
@@ -199,6 +217,10 @@ bool rh_measured_run_explain(const RhMeasuredRunQuestion *q, RhMeasuredRun *out,
     }
     fill_shares(r, &run);
     explain_less_waiting(&run);
+    t.cause = RH_RUN_CAUSES;
+    if (!rh_measured_run_explained(&run) &&
+        !step_of(&t, run.measured_s > run.predicted_s ? 0 : 1, &run.together_s, error))
+        return false;
     const RhDeviceCurves *curves = &q->hardware->device->curves;
     run.clock_frac =
         scaled_frac(curves->sustained_clock_frac.value, run.causes[RH_RUN_KERNELS].value);

@@ -28,6 +28,8 @@ typedef struct {
 typedef struct {
     double measured_s, predicted_s;
     RhRunCauseAnswer causes[RH_RUN_CAUSES];
+    double
+        together_s; /* the step with every cause at its limit, where none explains it alone; else 0 */
     /* the scaled constants of the device, where kernels explain it */
     double clock_frac, memory_frac;
     const char *stack, *model; /* interned */
@@ -42,6 +44,8 @@ typedef struct {
     void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */
 } RhMeasuredRunQuestion;
 
+/* Does one cause alone explain the measured time? */
+bool rh_measured_run_explained(const RhMeasuredRun *run);
 /* RH_ERROR_INPUT for hardware of several devices; the errors of rehearsals. */
 bool rh_measured_run_explain(const RhMeasuredRunQuestion *question, RhMeasuredRun *out,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -4,30 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "calibrate/stacks/measured_run.h"
+#include "cli/inputs/log_inputs.h"
 #include "cli/inputs/result.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "report/format.h"
 #include "strategies/search/evidence_key.h"
-#include "validate/runs/run_log.h"
-
-#define FILE_MAX ((gsize)256 << 20)
-
-static bool is_log(const char *path)
-{
-    g_autoptr(GByteArray) bytes = rh_bytes_load(path, FILE_MAX, NULL);
-    g_autofree char *text = bytes ? g_strndup((const char *)bytes->data, bytes->len) : NULL;
-    return text && rh_run_log_begins(text);
-}
+#include "strategies/train/train.h"
+#include "validate/runs/findings.h"
+#include "validate/runs/run_findings.h"
 
 /* The log among the files of --from, beside which a launch may stand; NULL: none. */
 static const char *log_of(const RhArguments *a)
 {
     for (guint i = 0; i < a->froms->len && a->froms->len <= 2; i++)
-        if (a->froms->pdata[i] != (void *)a->launch && is_log(a->froms->pdata[i]))
+        if (a->froms->pdata[i] != (void *)a->launch && rh_log_is(a->froms->pdata[i]))
             return a->froms->pdata[i];
     return NULL;
 }
@@ -44,7 +37,8 @@ typedef struct {
     RhResult *result;
     RhInputs *in;
     RhLayout layout;
-    RhRunLog *log; /* NULL: --run-was says the time */
+    RhRunLog *log;       /* NULL: --run-was says the time */
+    GPtrArray *findings; /* char*: what no run can be; NULL without a log */
     double measured_s;
     char *source; /* "73 s of plan.json#1" */
 } Run;
@@ -54,6 +48,7 @@ static void run_clear(Run *run)
     rh_result_free(run->result);
     rh_inputs_free(run->in);
     rh_run_log_free(run->log);
+    g_clear_pointer(&run->findings, g_ptr_array_unref);
     g_free(run->source);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
@@ -74,23 +69,15 @@ static bool read_plan(const char *spec, Run *run, GError **error)
 
 static bool read_options(const RhArguments *a, Run *run, GError **error)
 {
-    RhArguments job = *a;
-    if (job.global_batch == 0 && run->log)
-        job.global_batch = run->log->global_batch;
-    if (run->log && a->global_batch > 0 && run->log->global_batch > 0 &&
-        a->global_batch != run->log->global_batch)
-        return rh_fail(error, RH_ERROR_INPUT,
-                       "%s:%d:1: the run's global batch is %" G_GINT64_FORMAT
-                       ", %s says %" G_GINT64_FORMAT "\nhelp: %s",
-                       run->log->name, run->log->batch_line, run->log->global_batch,
-                       a->launch ? a->launch : "--global-batch", a->global_batch,
-                       a->launch ? "are log and launch of one run?"
-                                 : "leave --global-batch out, the log says it");
-    if (!a->workload || !a->platform || !a->strategy || job.global_batch == 0)
+    if (run->log) {
+        run->in = rh_log_inputs(run->log, a, &run->layout, error);
+        return run->in != NULL;
+    }
+    if (!a->workload || !a->platform || !a->strategy || a->global_batch == 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "which run was it?\nhelp: name plan.json#RANK behind --run-was, or say -w "
                        "MODEL -p PLATFORM -s LAYOUT --global-batch B --seq S");
-    run->in = rh_inputs_of(&job, error);
+    run->in = rh_inputs_of(a, error);
     return run->in && rh_inputs_layout(run->in, a->strategy, &run->layout, error);
 }
 
@@ -109,6 +96,9 @@ static bool read_run(const RhArguments *a, Run *run, GError **error)
         return false;
     if (plan ? !read_plan(plan, run, error) : !read_options(a, run, error))
         return false;
+    if (plan && run->log && !rh_run_log_is_of(run->log, &run->in->c, plan, error))
+        return false;
+    run->findings = run->log ? rh_run_log_findings(run->log, &run->in->c, &run->layout) : NULL;
     RhRunJob job = {run->in->c.job.global_batch, run->in->c.job.sequence, run->in->c.job.gpus};
     g_autofree char *how = run->log ? rh_run_log_describe(run->log) : NULL;
     run->measured_s = run->log ? rh_run_log_step_s(run->log, &job) : a->run_was_s;
@@ -186,6 +176,39 @@ static void append_bar(GString *out, const Run *run)
     rh_text_wrap(out, line->str, 2, 79);
 }
 
+/* Where no cause explains the run: whether all do together, and which other job would take so
+ * long, at the predicted time of a token and GPU. */
+static void append_way_on(GString *out, const RhMeasuredRun *one, const Run *run)
+{
+    const RhJob *job = &run->in->c.job;
+    bool slower = one->measured_s > one->predicted_s;
+    double ratio = one->measured_s / one->predicted_s;
+    bool together =
+        slower ? one->together_s >= one->measured_s : one->together_s <= one->measured_s;
+    int64_t micro = rh_train_microbatches(&run->in->c, &run->layout);
+    g_autofree char *reached = seconds_text(one->together_s);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line, "no cause explains it alone, %s %s with all four at these limits. ",
+                    together ? "all together do:" : "nor do all together:", reached);
+    g_string_append_printf(
+        line,
+        "The job may be another: at the predicted speed such a step has %.3g samples and not "
+        "%" G_GINT64_FORMAT ", or runs on %.3g GPUs and not %d, or the model is %.3g times as "
+        "large",
+        ratio * (double)job->global_batch, job->global_batch, job->gpus / ratio, job->gpus, ratio);
+    if (!slower && micro > 1)
+        g_string_append_printf(line,
+                               "; or the time is of one of the step's %" G_GINT64_FORMAT
+                               " micro-batches, which take %.3g s each",
+                               micro, one->predicted_s / (double)micro);
+    if (slower)
+        g_string_append_printf(line,
+                               "; or the time is of %.3g steps, as a log prints that many at "
+                               "a time",
+                               ratio);
+    rh_text_wrap(out, line->str, 2, 79);
+}
+
 static char *text_of(const RhMeasuredRun *one, const Run *run, const char *saved)
 {
     GString *out = g_string_new(NULL);
@@ -210,7 +233,12 @@ static char *text_of(const RhMeasuredRun *one, const Run *run, const char *saved
                               one->memory_frac)
             : g_strdup("fitted: nothing, as kernels cannot explain the run");
     rh_text_wrap(out, fitted, 2, 79);
-    append_bar(out, run);
+    if (!rh_measured_run_explained(one))
+        append_way_on(out, one, run);
+    else
+        append_bar(out, run);
+    if (run->findings)
+        rh_findings_append(out, run->findings);
     if (saved)
         g_string_append_printf(out, "next: rehearse plan ... --profile %s\n", saved);
     return g_string_free(out, FALSE);
@@ -237,7 +265,8 @@ static int answer(const RhArguments *a, const RhMeasuredRun *one, const Run *run
     if (profile)
         return 0;
     rh_fail(error, RH_ERROR_NO_ANSWER,
-            "no profile: with all kernels at their limit the step takes %.4g s, not %.4g",
+            "no profile: with all kernels at their limit the step takes %.4g s, not %.4g\nhelp: "
+            "correct the job (-w, --global-batch, --seq, --gpus, -s) or the time",
             one->causes[RH_RUN_KERNELS].reached_s, one->measured_s);
     return 1;
 }

@@ -5,6 +5,7 @@
 #include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "cli/calibrate/calibrate_kernels.h"
+#include "cli/inputs/log_inputs.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
@@ -153,8 +154,7 @@ static int run_step(const RhArguments *a, GError **error)
 static const struct {
     bool (*recognise)(const char *path);
     int (*judge)(const RhArguments *arguments, GError **error);
-} measured[] = {{rh_validate_is_service, rh_validate_service},
-                {rh_validate_is_log, rh_validate_log}};
+} measured[] = {{rh_validate_is_service, rh_validate_service}, {rh_log_is, rh_validate_log}};
 
 static int run(const RhArguments *a, GError **error)
 {

@@ -4,54 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "cli/inputs/inputs.h"
+#include "cli/inputs/log_inputs.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "report/evaluation.h"
 #include "report/format.h"
 #include "strategies/search/evidence_key.h"
 #include "strategies/train/stream_pools.h"
-#include "validate/runs/run_log.h"
-
-#define FILE_MAX ((gsize)256 << 20)
-/* Bytes that an allocator reserves over those it has given out: as validate/data/published.json has
- * them for peaks that are "reserved" (fragments, and what streams keep). */
-#define RESERVED_OVER 1.053
-
-bool rh_validate_is_log(const char *path)
-{
-    if (g_str_has_suffix(path, ".csv") || g_str_has_suffix(path, ".jsonl"))
-        return false;
-    g_autoptr(GByteArray) bytes = rh_bytes_load(path, FILE_MAX, NULL);
-    g_autofree char *text = bytes ? g_strndup((const char *)bytes->data, bytes->len) : NULL;
-    return text && rh_run_log_begins(text);
-}
-
-/* --- the question --- */
-
-static bool check_words(const RhArguments *a, const RhRunLog *log, GError **error)
-{
-    if (!a->workload || !a->platform || !a->strategy)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s is a log of %s, which says how long a step took, not of what\nhelp: say "
-                       "the run: -w MODEL -p PLATFORM -s LAYOUT --seq S%s",
-                       a->cases, log->format, log->global_batch > 0 ? "" : " --global-batch B");
-    if (a->global_batch > 0 && log->global_batch > 0 && a->global_batch != log->global_batch)
-        return rh_fail(error, RH_ERROR_INPUT,
-                       "%s:%d:1: the run's global batch is %" G_GINT64_FORMAT
-                       ", %s says %" G_GINT64_FORMAT "\nhelp: %s",
-                       log->name, log->batch_line, log->global_batch,
-                       a->launch ? a->launch : "--global-batch", a->global_batch,
-                       a->launch ? "are log and launch of one run?"
-                                 : "leave --global-batch out, the log says it");
-    if (a->global_batch == 0 && log->global_batch == 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s does not say the global batch\nhelp: add --global-batch B", log->name);
-    return true;
-}
+#include "validate/runs/findings.h"
+#include "validate/runs/run_findings.h"
 
 /* The part of the predicted peak that a log's peak covers. */
 static double counted_bytes(const RhInputs *in, const RhLayout *layout, const RhRunLog *log)
@@ -61,7 +24,7 @@ static double counted_bytes(const RhInputs *in, const RhLayout *layout, const Rh
     if (log->memory_bytes == 0)
         return 0;
     return log->memory_reserved
-               ? RESERVED_OVER * tensors + rh_train_streams_bytes(&in->c, layout, &memory)
+               ? RH_RESERVED_OVER * tensors + rh_train_streams_bytes(&in->c, layout, &memory)
                : tensors;
 }
 
@@ -141,7 +104,8 @@ static void append_memory(GString *out, const RhEvaluatedRun *row, const RhRunLo
     rh_text_wrap(out, line, 2, 79);
 }
 
-static char *text_of(const RhEvaluatedRun *row, const RhRunLog *log, const RhProblem *c)
+static char *text_of(const RhEvaluatedRun *row, const RhRunLog *log, const RhProblem *c,
+                     const GPtrArray *findings)
 {
     GString *out = g_string_new(NULL);
     append_times(out, row, log, c);
@@ -152,8 +116,7 @@ static char *text_of(const RhEvaluatedRun *row, const RhRunLog *log, const RhPro
                         row->model, c->job.gpus, row->platform, c->job.global_batch,
                         c->job.sequence, c->job.recipe->name, row->stack, row->strategy);
     rh_text_wrap(out, job, 2, 79);
-    if (row->measured_mfu_frac > 1)
-        rh_text_wrap(out, "warning: no GPU is so quick: this job is not that of the log", 2, 79);
+    rh_findings_append(out, findings);
     if (row->peak_bytes > row->capacity_bytes)
         rh_text_wrap(out,
                      "warning: this layout was predicted to need more memory than a GPU has, "
@@ -169,21 +132,25 @@ static int answer(const RhArguments *a, const RhRunLog *log, const RhInputs *in,
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new(log->name);
     add_row(evaluation, in, r, log, rh_run_log_step_s(log, &job));
     const RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, 0);
+    g_autoptr(GPtrArray) findings = rh_run_log_findings(log, &in->c, &r->layout);
     g_autoptr(GPtrArray) missed = g_ptr_array_new_with_free_func(g_free);
     double off = fabs(rh_evaluation_error_frac(row));
     if (rh_arguments_given(a, "--tolerance") && off > a->tolerance_frac)
         g_ptr_array_add(missed, g_strdup_printf("the error is %.1f %%, more than %.1f %%",
                                                 100 * off, 100 * a->tolerance_frac));
-    g_autofree char *text =
-        a->json ? rh_report_evaluation_json(evaluation, missed) : text_of(row, log, &in->c);
-    fputs(text, stdout);
-    for (guint i = 0; i < missed->len && !a->json; i++)
-        printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
+    g_autofree char *text = a->json ? NULL : text_of(row, log, &in->c, findings);
+    guint bars = missed->len;
+    for (guint i = 0; i < findings->len; i++)
+        g_ptr_array_add(missed, g_strdup(findings->pdata[i]));
+    g_autofree char *json = rh_report_evaluation_json(evaluation, missed);
+    fputs(a->json ? json : text, stdout);
+    for (guint i = 0; i < bars && !a->json; i++)
+        printf("missed: %s\n", (const char *)missed->pdata[i]);
     rh_output_answered();
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
         g_autofree char *file = rh_output_kind(path) == RH_OUTPUT_JSON
-                                    ? rh_report_evaluation_json(evaluation, missed)
+                                    ? g_strdup(json)
                                     : rh_report_evaluation_markdown(evaluation);
         if (!rh_output_write(path, file, error))
             return 3;
@@ -199,15 +166,10 @@ int rh_validate_log(const RhArguments *a, GError **error)
     g_autoptr(RhRunLog) log = rh_run_log_load(a->cases, error);
     if (!log)
         return 3;
-    if (!check_words(a, log, error))
-        return error && g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
-    RhArguments job = *a;
-    if (job.global_batch == 0)
-        job.global_batch = log->global_batch;
-    g_autoptr(RhInputs) in = rh_inputs_of(&job, error);
     RhLayout layout;
-    if (!in || !rh_inputs_layout(in, a->strategy, &layout, error))
-        return 3;
+    g_autoptr(RhInputs) in = rh_log_inputs(log, a, &layout, error);
+    if (!in)
+        return error && g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
     RhEngineOptions options = {.seed = (uint64_t)a->seed,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);

@@ -3,6 +3,4 @@
  * of its layout. */
 #include "cli/parse/commands.h"
 
-/* Is the file a log of a training run? */
-bool rh_validate_is_log(const char *path);
 int rh_validate_log(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;

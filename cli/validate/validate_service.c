@@ -16,6 +16,8 @@
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/server.h"
+#include "validate/runs/findings.h"
+#include "validate/runs/service_findings.h"
 #include "validate/runs/service_result.h"
 
 #define HEAD_BYTES   65536
@@ -140,14 +142,38 @@ static char *table_text(const RhServiceResultFile *f, const RhServiceMetrics *o,
     return g_string_free(out, FALSE);
 }
 
-static int show(const RhArguments *a, const RhServiceResultFile *f, const RhInputs *in,
-                const RhServiceMetrics *o, const RhServeErrorBars *trust, const char *deployment,
-                const RhServeRequests *asked, GError **error)
+/* The measured service beside its prediction. Borrows. */
+typedef struct {
+    const RhServiceResultFile *f;
+    const RhInputs *in;
+    const RhServiceMetrics *o;
+    const RhServeErrorBars *trust;
+    const char *deployment;
+    const RhServeRequests *asked;
+    const GPtrArray *findings;
+} Answer;
+
+static char *text_of(const Answer *w)
 {
+    g_autofree char *table = table_text(w->f, w->o, w->trust);
+    g_autofree char *line =
+        g_strdup_printf("run: %s; %s on %s, %s; %s, %s", w->f->format, w->in->model->name,
+                        w->in->platform_spec, w->deployment, w->asked->spec, w->asked->arrivals);
+    GString *out = g_string_new(table);
+    rh_text_wrap(out, line, 5, 79);
+    if (!w->trust->bar)
+        g_string_append_printf(out, "model error: unknown: %s\n", w->trust->why_not);
+    rh_findings_append(out, w->findings);
+    return g_string_free(out, FALSE);
+}
+
+static int show(const RhArguments *a, const Answer *w, GError **error)
+{
+    const RhServiceResultFile *f = w->f;
     g_autoptr(RhEvaluation) e = rh_evaluation_new(a->cases);
     for (int m = 0; m < RH_RESULT_LAST; m++)
-        if (f->measured[m] > 0 && isfinite(predicted(o, m)))
-            add_row(e, f, in, deployment, m, predicted(o, m));
+        if (f->measured[m] > 0 && isfinite(predicted(w->o, m)))
+            add_row(e, f, w->in, w->deployment, m, predicted(w->o, m));
     g_autoptr(GPtrArray) missed = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < e->rows->len && rh_arguments_given(a, "--tolerance"); i++) {
         const RhEvaluatedRun *row = &g_array_index(e->rows, RhEvaluatedRun, i);
@@ -157,22 +183,16 @@ static int show(const RhArguments *a, const RhServiceResultFile *f, const RhInpu
                             g_strdup_printf("the error of %s is %.1f %%, more than %.1f %%",
                                             row->metric, 100 * off, 100 * a->tolerance_frac));
     }
+    g_autofree char *text = text_of(w);
+    if (!a->json)
+        fputs(text, stdout);
+    for (guint i = 0; i < missed->len && !a->json; i++)
+        printf("missed: %s\n", (const char *)missed->pdata[i]);
+    for (guint i = 0; i < w->findings->len; i++)
+        g_ptr_array_add(missed, g_strdup(w->findings->pdata[i]));
     g_autofree char *json = rh_report_evaluation_json(e, missed);
-    g_autofree char *table = table_text(f, o, trust);
-    if (a->json) {
+    if (a->json)
         fputs(json, stdout);
-    } else {
-        g_autoptr(GString) out = g_string_new(table);
-        g_autofree char *line =
-            g_strdup_printf("run: %s; %s on %s, %s; %s, %s", f->format, in->model->name,
-                            in->platform_spec, deployment, asked->spec, asked->arrivals);
-        rh_text_wrap(out, line, 5, 79);
-        if (!trust->bar)
-            g_string_append_printf(out, "model error: unknown: %s\n", trust->why_not);
-        fputs(out->str, stdout);
-        for (guint i = 0; i < missed->len; i++)
-            printf("missed: %s\n", (const char *)missed->pdata[i]);
-    }
     rh_output_answered();
     for (guint i = 0; i < a->outputs->len; i++)
         if (!rh_output_write(a->outputs->pdata[i], json, error))
@@ -229,7 +249,10 @@ static int predict(const RhArguments *a, const RhServiceResultFile *f, RhDeploym
     g_auto(RhServeErrorBars) trust =
         rh_serve_error_bars(&serving, deployment, rh_preempted_count(result));
     g_autofree char *text = rh_deployment_format(deployment);
-    return show(a, f, in, &outcome, &trust, text, asked, error);
+    g_autoptr(GPtrArray) findings = rh_service_findings(
+        f, in->model, serving.recipe, in->hardware->device, rh_deployment_gpus(deployment));
+    Answer answer = {f, in, &outcome, &trust, text, asked, findings};
+    return show(a, &answer, error);
 }
 
 int rh_validate_service(const RhArguments *a, GError **error)

@@ -5,6 +5,11 @@
  * reserved memory that PyTorch reports. */
 #include "strategies/train/train.h"
 
+/* Bytes that the allocator reserves over those it has given out, fragments of its blocks: 1.053 in
+ * the median of SimuMax' 19 layouts on B200, 1.028 to 1.093 (MooreThreads/SimuMax
+ * docs/b200/b200_release_v1.2_summary.json: real_reserved_gib over real_alloc_gib). */
+#define RH_RESERVED_OVER 1.053
+
 /* Returns these bytes for FSDP2 (a stack that frees gradients; pytorch/pytorch 010ae4a8,
  * torch/distributed/fsdp/_fully_shard); 0 for other stacks. Gathers arrive in buffers of the
  * copy-in stream, two at a time, one for the model's ends together and one per layer

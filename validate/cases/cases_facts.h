@@ -43,7 +43,7 @@
                              no exchange among replicas */          \
     ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */              \
     ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                      \
-    ROW(PEAK, "peak")     /* what a peak counts: "allocated", "reserved=1.05", so much of that */     \
+    ROW(PEAK, "peak")     /* what a peak counts: "allocated" or "reserved" (stream_pools.h) */        \
     ROW(SERVER, "server") /* a name of strategies/serve/servers */                                    \
     ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                   \
     ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=clients,kv=fp8" */             \

@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/units.h"
 #include "calibrate/stacks/steps_task.h"
+#include "strategies/train/stream_pools.h"
 #include "validate/cases/case_model.h"
 #include "validate/cases/case_platform.h"
 
@@ -285,13 +286,12 @@ static double noted_peak_bytes(const Way *w)
     return gib > 0 && isfinite(gib) ? gib * RH_GIB_BYTES : 0;
 }
 
-/* Factor of a peak over the tensors: "allocated", "reserved=1.053". */
+/* Factor of a peak over the tensors: "allocated", "reserved". */
 static double peak_over_tensors(const char *peak)
 {
     if (!peak)
         return 0;
-    const char *over = strchr(peak, '=');
-    return over ? g_ascii_strtod(over + 1, NULL) : 1;
+    return strcmp(peak, "reserved") == 0 ? RH_RESERVED_OVER : 1;
 }
 
 static bool say_measured(Way *w)

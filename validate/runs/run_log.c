@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/log_prefix.h"
+#include "report/format.h"
 #include "validate/runs/training_log.h"
 
 #define FILE_MAX    ((gsize)256 << 20)
@@ -135,6 +136,20 @@ void rh_run_log_free(RhRunLog *log)
 }
 
 /* --- what it says --- */
+
+const char *rh_run_said_name(RhRunFigureKind kind)
+{
+    static const char *const names[RH_SAID_LAST] = {
+        "global batch", "tokens of a sample", "GPUs",          "layers",
+        "hidden size",  "parameters",         "speed of a GPU"};
+    return names[kind];
+}
+
+char *rh_run_said_text(RhRunFigureKind kind, double value)
+{
+    return kind == RH_SAID_FLOPS ? g_strdup_printf("%.4g TFLOP/s", value / 1e12)
+                                 : rh_text_count((int64_t)value);
+}
 
 double rh_run_log_step_s(const RhRunLog *log, const RhRunJob *job)
 {

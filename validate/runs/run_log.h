@@ -37,14 +37,31 @@ typedef struct {
     int32_t samples, warmup, stalls;
 } RhRunTypical;
 
+/* What a log says of its run beside the times. */
+typedef enum {
+    RH_SAID_BATCH,      /* samples of a step */
+    RH_SAID_SEQUENCE,   /* tokens of a sample */
+    RH_SAID_GPUS,       /* of the whole job */
+    RH_SAID_LAYERS,     /* of the model */
+    RH_SAID_HIDDEN,     /* size of the hidden state */
+    RH_SAID_PARAMETERS, /* of the whole model; frameworks differ in whether embeddings count */
+    RH_SAID_FLOPS,      /* model FLOP/s of a GPU, the median of the lines; frameworks differ in
+                         * whether half of causal attention counts */
+    RH_SAID_LAST
+} RhRunFigureKind;
+
+typedef struct {
+    double value; /* 0: not said */
+    int32_t line; /* that says it first */
+} RhRunFigure;
+
 typedef struct {
     char *name;         /* owned: of the file */
     const char *format; /* "Megatron-LM" */
     RhRunMeasure unit;
     GArray *samples; /* RhRunSample */
     RhRunTypical typical;
-    int64_t global_batch; /* samples; 0: not said */
-    int32_t batch_line;   /* the line that says it */
+    RhRunFigure said[RH_SAID_LAST];
     double memory_bytes;  /* the highest peak of a GPU; 0: not said */
     bool memory_reserved; /* that of the allocator's reserve, not of tensors */
     bool summary;         /* one mean over the whole run, its start and stalls with it */
@@ -67,6 +84,10 @@ RhRunLog *rh_run_log_parse(const char *name, const char *text,
 void rh_run_log_free(RhRunLog *log);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRunLog, rh_run_log_free)
 
+/* "global batch", "tokens of a sample". */
+const char *rh_run_said_name(RhRunFigureKind kind);
+/* "8,030,261,248", "412.3 TFLOP/s". Caller frees. */
+char *rh_run_said_text(RhRunFigureKind kind, double value);
 /* Computes the typical time of samples. */
 RhRunTypical rh_run_typical(const GArray *samples);
 

@@ -43,6 +43,28 @@ static double number_at(RhJson *doc, const RhJsonNode *root, const char *path)
     return isfinite(x) && x > 0 ? x : 0;
 }
 
+/* The number at a path of what is measured or counted, which is a problem where it is negative. */
+static double measure_at(RhJson *doc, const RhJsonNode *root, const char *path)
+{
+    const RhJsonNode *node = path ? member_at(root, path) : NULL;
+    if (node && rh_json_kind(node) == RH_JSON_NUMBER &&
+        rh_json_node_number(doc, node, -1e300, 1e300) < 0)
+        rh_json_problem(doc, node, "run the benchmark again, or delete the key",
+                        "%s is negative: nothing measured is", path);
+    return number_at(doc, root, path);
+}
+
+/* The number of answered requests; that there were none is a problem: no figure is of anything. */
+static int64_t count_at(RhJson *doc, const RhJsonNode *root, const char *path)
+{
+    const RhJsonNode *node = path ? member_at(root, path) : NULL;
+    double count = measure_at(doc, root, path);
+    if (node && rh_json_kind(node) == RH_JSON_NUMBER && count == 0)
+        rh_json_problem(doc, node, "look at what failed, and run the benchmark again",
+                        "%s: no request was answered, so nothing was measured", path);
+    return (int64_t)fmin(count, 1 << 30);
+}
+
 static char *text_at(RhJson *doc, const RhJsonNode *root, const char *path)
 {
     const RhJsonNode *node = path ? member_at(root, path) : NULL;
@@ -175,14 +197,14 @@ static void read_load(RhJson *doc, const RhJsonNode *root, const Format *f,
 {
     g_autofree char *rate = text_at(doc, root, f->rate);
     out->model = text_at(doc, root, f->model);
-    out->count = (int64_t)fmin(number_at(doc, root, f->count), 1 << 30);
+    out->count = count_at(doc, root, f->count);
     out->concurrency = (int32_t)fmin(number_at(doc, root, f->concurrency), 1 << 20);
     out->rate_per_s =
         g_strcmp0(rate, "inf") == 0 ? (double)INFINITY : number_at(doc, root, f->rate);
     infer_concurrency(doc, root, f, out);
     double each = f->totals ? fmax((double)out->count, 1) : 1;
-    out->input_tokens = number_at(doc, root, f->input) / each;
-    out->output_tokens = number_at(doc, root, f->output) / each;
+    out->input_tokens = measure_at(doc, root, f->input) / each;
+    out->output_tokens = measure_at(doc, root, f->output) / each;
 }
 
 static bool read_figures(RhJson *doc, const Format *f, RhServiceResultFile *out, GError **error)
@@ -196,8 +218,13 @@ static bool read_figures(RhJson *doc, const Format *f, RhServiceResultFile *out,
         read_load(doc, root, f, out);
     for (int m = 0; root && m < RH_RESULT_LAST; m++) {
         double unit = m < RH_RESULT_TOKENS_PER_S ? f->unit_s : 1;
-        out->measured[m] = unit * number_at(doc, root, f->figures[m]);
+        out->measured[m] = unit * measure_at(doc, root, f->figures[m]);
         any |= out->measured[m] > 0;
+    }
+    if (rh_json_problems_count(doc) > 0) {
+        rh_json_consume_all(doc, rh_json_root(doc));
+        rh_json_refuse(doc, error);
+        return false;
     }
     return any ? true
                : rh_fail(error, RH_ERROR_INPUT, "%s: no time to a first token and no rate is in it",

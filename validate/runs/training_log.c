@@ -10,13 +10,16 @@
  * Lines of several ranks about one iteration count once. */
 #include "validate/runs/training_log.h"
 
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
-#define FIELDS_MOST  8
+#define FIELDS_MOST  12
 #define SECONDS_MOST 1e5
+#define MOST_SAID    1e18
 #define BARS_LEAST   4
 #define MIB          1048576.0
 #define GIB          1073741824.0
@@ -32,9 +35,9 @@ typedef enum {
     FIELD_TOKENS,     /* tokens a second, of the whole job */
     FIELD_SUMMARY,    /* steps a second, of the whole run */
     FIELD_ITERATION,
-    FIELD_BATCH,
     FIELD_ALLOCATED, /* memory */
     FIELD_RESERVED,
+    FIELD_SAID, /* and an RhRunFigureKind */
 } FieldKind;
 
 typedef struct {
@@ -52,7 +55,10 @@ typedef struct {
 #define BAR                                                                                        \
     "^(?!.*(?:[Ee]val|[Ll]oad|[Vv]alid|[Tt]est))"                                                  \
     "(?:[^%\\n]*?(?:[Tt]rain|[Ee]poch|[Ss]tep|[Ii]ter|[Ll]oss)[^%\\n]*?|\\s*)\\d+%\\|.*?"
-#define NUM "([0-9][0-9.,]*(?:[eE][-+]?\\d+)?[KMG]?)"
+#define NUM "(-?[0-9][0-9.,]*(?:[eE][-+]?\\d+)?[KMG]?)"
+
+/* A line of the arguments that a program prints at its start: "  seq_length ........ 4096". */
+#define ARGUMENT(name) "(?:^|\\s)" name " ?\\.{3,} *" NUM "\\s*$"
 
 /* Memory of llm-foundry is in GB, and was in bytes. */
 #define BYTES_LEAST 1e6
@@ -62,13 +68,18 @@ static const Framework frameworks[] = {
      {{FIELD_STEP_S, "elapsed time per iteration \\(ms\\): *" NUM, 1e-3},
       {FIELD_STEP_S, "elapsed time per iteration \\(s\\): *" NUM, 1},
       {FIELD_ITERATION, "\\biteration +(\\d+)/", 1},
-      {FIELD_BATCH, "global batch size: *(\\d+)", 1},
+      {FIELD_SAID + RH_SAID_BATCH, "global batch size: *(\\d+)", 1},
+      {FIELD_SAID + RH_SAID_FLOPS, "TFLOP/s/GPU\\): *" NUM, 1e12},
+      {FIELD_SAID + RH_SAID_SEQUENCE, ARGUMENT("seq_length"), 1},
+      {FIELD_SAID + RH_SAID_GPUS, ARGUMENT("world_size"), 1},
+      {FIELD_SAID + RH_SAID_LAYERS, ARGUMENT("num_layers"), 1},
+      {FIELD_SAID + RH_SAID_HIDDEN, ARGUMENT("hidden_size"), 1},
       {FIELD_RESERVED, "max reserved: *" NUM, MIB},
       {FIELD_ALLOCATED, "max allocated: *" NUM, MIB}}},
     {"NeMo",
      {{FIELD_STEP_S, "train_step_timing in s *[=:] *" NUM, 1},
       {FIELD_ITERATION, "(?:iteration|global_step) *[=:]? *(\\d+)", 1},
-      {FIELD_BATCH, "global_batch_size *[=:] *(\\d+)", 1}}},
+      {FIELD_SAID + RH_SAID_BATCH, "global_batch_size *[=:] *(\\d+)", 1}}},
     {"NeMo AutoModel",
      {{FIELD_GPU_TOKENS, "\\btps [0-9.,]+\\(" NUM "/gpu\\)", 1},
       {FIELD_ITERATION, "\\bstep (\\d+) \\|", 1},
@@ -76,25 +87,35 @@ static const Framework frameworks[] = {
     {"torchtitan",
      {{FIELD_GPU_TOKENS, "\\bstep: *\\d+ .*\\b(?:tps|wps): *" NUM, 1},
       {FIELD_ITERATION, "\\bstep: *(\\d+)", 1},
+      {FIELD_SAID + RH_SAID_BATCH, "\\bglobal batch size:? " NUM, 1},
+      {FIELD_SAID + RH_SAID_SEQUENCE, "\\bsequence length:? " NUM, 1},
+      {FIELD_SAID + RH_SAID_PARAMETERS, "\\bsize: *" NUM " total parameters", 1},
+      {FIELD_SAID + RH_SAID_FLOPS, "\\btflops: *" NUM, 1e12},
       {FIELD_RESERVED, "\\bmemory: *" NUM " *GiB", GIB}}},
     {"DeepSpeed",
      {{FIELD_SAMPLES, "(?:Curr|(?<![A-Za-z]))SamplesPerSec=" NUM, 1},
       {FIELD_ITERATION, "(?:global_step=|stop\\] \\d+/)(\\d+)", 1},
+      {FIELD_SAID + RH_SAID_BATCH, ARGUMENT("train_batch_size"), 1},
+      {FIELD_SAID + RH_SAID_GPUS, ARGUMENT("world_size"), 1},
       {FIELD_ALLOCATED, "MaxMemAllocated=" NUM " *GB", GIB}}},
     {"llm-foundry",
      {{FIELD_STEPS, "throughput/batches_per_sec: *" NUM, 1},
       {FIELD_GPU_TOKENS, "throughput/device/tokens_per_sec: *" NUM, 1},
       {FIELD_TOKENS, "throughput/tokens_per_sec: *" NUM, 1},
       {FIELD_ITERATION, "\\[batch=(\\d+)/", 1},
+      {FIELD_SAID + RH_SAID_FLOPS, "throughput/device/flops_per_sec: *" NUM, 1},
       {FIELD_RESERVED, "memory/(?:peak_)?reserved_mem: *" NUM, 1e9},
       {FIELD_ALLOCATED, "memory/peak_allocated_mem: *" NUM, 1e9}}},
     {"MaxText",
      {{FIELD_STEP_S, "completed step: *\\d+, seconds: *" NUM, 1},
-      {FIELD_ITERATION, "completed step: *(\\d+)", 1}}},
+      {FIELD_ITERATION, "completed step: *(\\d+)", 1},
+      {FIELD_SAID + RH_SAID_FLOPS, "TFLOP/s/device: *" NUM, 1e12},
+      {FIELD_SAID + RH_SAID_PARAMETERS, "number parameters: *" NUM " billion", 1e9}}},
     {"nanotron",
      {{FIELD_STEP_S, "time_per_iteration_ms: *" NUM, 1e-3},
       {FIELD_ITERATION, "iteration: *(\\d+)", 1},
-      {FIELD_BATCH, "global_batch_size: *(\\d+)(?![.0-9]*[KM])", 1},
+      {FIELD_SAID + RH_SAID_FLOPS, "\\bmodel_tflops_per_gpu: *" NUM, 1e12},
+      {FIELD_SAID + RH_SAID_BATCH, "global_batch_size: *(\\d+)(?![.0-9]*[KM])", 1},
       {FIELD_RESERVED, "cuda_max_memory_reserved: *" NUM, 1}}},
     {"fms-fsdp",
      {{FIELD_GPU_TOKENS, "token per gpu per sec: *" NUM, 1},
@@ -110,6 +131,7 @@ static const Framework frameworks[] = {
       {FIELD_STEPS, BAR "[, ]" NUM "it/s", 1},
       {FIELD_SUMMARY, "train_steps_per_second'?\\s*[=:] *'?" NUM, 1},
       {FIELD_ITERATION, "\\| *(\\d+)/\\d+ \\[", 1},
+      {FIELD_SAID + RH_SAID_BATCH, "Total train batch size [^=\\n]*= *" NUM, 1},
       {FIELD_ALLOCATED, "memory/max_(?:mem_allocated|alloc)[^:]*: *'?" NUM, GIB},
       {FIELD_ALLOCATED, "Max CUDA memory allocated was " NUM " *GB", GIB},
       {FIELD_RESERVED, "Max CUDA memory reserved was " NUM " *GB", GIB}}},
@@ -181,6 +203,7 @@ static bool number_of(const GRegex *form, const char *line, double unit, double 
 typedef struct {
     RhRunLog *out;
     const Forms *forms;
+    GArray *flops;     /* double: model FLOP/s of a GPU, of each line */
     int measure;       /* index of its pattern */
     int64_t iteration; /* of the latest line that says one; -1 */
 } Reading;
@@ -208,16 +231,21 @@ static void add_sample(Reading *r, double seconds, int32_t line)
     g_array_append_val(samples, sample);
 }
 
+static bool refuse_line(const Reading *r, const char *what, const char *text, int32_t line,
+                        GError **error)
+{
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%s:%d:1: \"%.60s\" %s\nhelp: correct the line, or delete it", r->out->name,
+                   line, text, what);
+}
+
 static bool take_measure(Reading *r, const Field *field, double value, const char *text,
                          int32_t line, GError **error)
 {
     bool time = field->kind == FIELD_STEP_S;
     double seconds = time ? value : 1 / value;
     if (!(value > 0) || !(seconds > 0 && seconds < SECONDS_MOST))
-        return value == 0 || rh_fail(error, RH_ERROR_INPUT,
-                                     "%s:%d:1: \"%.60s\" is no time of an iteration\nhelp: correct "
-                                     "the line, or delete it",
-                                     r->out->name, line, text);
+        return value == 0 || refuse_line(r, "is no time of an iteration", text, line, error);
     r->out->summary = field->kind == FIELD_SUMMARY;
     add_sample(r, seconds, line);
     return true;
@@ -234,12 +262,15 @@ static void take_memory(RhRunLog *log, FieldKind kind, double bytes)
     }
 }
 
-static void take_batch(RhRunLog *log, double samples, int32_t line)
+static void take_said(Reading *r, RhRunFigureKind kind, double value, int32_t line)
 {
-    if (log->global_batch > 0 || !(samples >= 1 && samples < 1e9))
+    RhRunFigure *said = &r->out->said[kind];
+    if (!(value >= 1 && value < MOST_SAID))
         return;
-    log->global_batch = (int64_t)samples;
-    log->batch_line = line;
+    if (kind == RH_SAID_FLOPS)
+        g_array_append_val(r->flops, value);
+    if (said->value == 0)
+        *said = (RhRunFigure){value, line};
 }
 
 static bool read_line(Reading *r, const char *text, int32_t line, GError **error)
@@ -254,8 +285,10 @@ static bool read_line(Reading *r, const char *text, int32_t line, GError **error
         const Field *field = &f->fields[i];
         if (!number_of(r->forms->forms[i], text, field->unit, &value))
             continue;
-        if (field->kind == FIELD_BATCH)
-            take_batch(r->out, value, line);
+        if (value < 0)
+            return refuse_line(r, "says a negative figure", text, line, error);
+        if (field->kind >= FIELD_SAID)
+            take_said(r, (RhRunFigureKind)(field->kind - FIELD_SAID), value, line);
         if (field->kind == FIELD_ALLOCATED || field->kind == FIELD_RESERVED)
             take_memory(r->out, field->kind,
                         field->unit == 1e9 && value > 1e9 * BYTES_LEAST ? value / 1e9 : value);
@@ -270,12 +303,16 @@ static bool read_line(Reading *r, const char *text, int32_t line, GError **error
 static bool read_lines(const Forms *forms, int measure, RhRunLog *out, const char *text,
                        GError **error)
 {
-    Reading r = {out, forms, measure, -1};
+    g_autoptr(GArray) flops = g_array_new(FALSE, FALSE, sizeof(double));
+    Reading r = {out, forms, flops, measure, -1};
     out->unit = unit_of(forms->framework->fields[measure].kind);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (int32_t i = 0; lines[i]; i++)
         if (!read_line(&r, lines[i], i + 1, error))
             return false;
+    if (flops->len > 0)
+        out->said[RH_SAID_FLOPS].value =
+            gsl_stats_median(RH_ELEMENTS(flops, double), 1, flops->len);
     return true;
 }
 

@@ -60,6 +60,8 @@ void rh_rehearsal_free(RhRehearsal *r);
 /* Returns the model FLOPs utilization of a step of `step_s`, without recomputation; 0 if no peak is
  * known. */
 double rh_mfu_frac(const RhProblem *c, double step_s);
+/* Returns the model FLOPs per second and GPU of a step of `step_s`, without recomputation. */
+double rh_model_flops_per_s(const RhProblem *c, double step_s);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRehearsal, rh_rehearsal_free)
 
 /* Packs a rehearsal for another process of the same program, and unpacks it there for the same

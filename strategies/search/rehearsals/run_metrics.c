@@ -133,7 +133,7 @@ static double tokens_per_s(const RhProblem *c, double step_s)
     return tokens / step_s / c->job.gpus;
 }
 
-static double model_flops_per_s(const RhProblem *c, double step_s)
+double rh_model_flops_per_s(const RhProblem *c, double step_s)
 {
     return tokens_per_s(c, step_s) * rh_model_documents_flops_per_token(c->model, c->job.sequence,
                                                                         &c->job.lora,
@@ -143,7 +143,7 @@ static double model_flops_per_s(const RhProblem *c, double step_s)
 static double mfu_of(const RhProblem *c, double step_s, RhDtype dtype)
 {
     double peak = mean_peak(c, dtype);
-    return peak > 0 ? model_flops_per_s(c, step_s) / peak : 0;
+    return peak > 0 ? rh_model_flops_per_s(c, step_s) / peak : 0;
 }
 
 double rh_mfu_frac(const RhProblem *c, double step_s)
@@ -157,7 +157,7 @@ static void fill_rates(const RhProblem *c, RhRehearsal *r, double flops)
     double peak = mean_peak(c, c->job.recipe->linear);
     r->pictures = rh_model_sees_pictures(c->model);
     r->tokens_per_s_per_gpu = tokens_per_s(c, r->step_time_s);
-    r->model_flops_per_s_per_gpu = model_flops_per_s(c, r->step_time_s);
+    r->model_flops_per_s_per_gpu = rh_model_flops_per_s(c, r->step_time_s);
     r->mfu_frac = rh_mfu_frac(c, r->step_time_s);
     r->mfu_dtype = runs_as(c->platform->device, c->job.recipe->linear);
     r->mfu_bf16_frac = mfu_of(c, r->step_time_s, RH_DTYPE_BF16);

@@ -20,6 +20,9 @@ for ms in 9000 700 700 700 700; do
     echo " iteration $((++i))/ 9 | elapsed time per iteration (ms): $ms | global batch size:    32 |"
 done >their.log
 try calibrate --from their.log "${job[@]:0:4}" --seq 2048 -s tp2,pp2,mb1
+try calibrate --run-was 2h run.json#1
+sed 's/7.0 |/5 |/; s/: 700 /: 5 /' their.log >quick.log
+try calibrate --from quick.log "${job[@]:0:4}" --seq 2048 -s tp2,pp2,mb1 | grep -A3 '^finding'
 rehearse calibrate --run-was 700ms run.json#1 --json | grep -A4 '"run"'
 try calibrate --run-was 700ms
 try calibrate --from their.log

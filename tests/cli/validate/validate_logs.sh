@@ -21,6 +21,12 @@ try validate --cases titan.log "${job[@]}" --stack torchtitan --global-batch 64
 try validate --cases deepspeed.log "${job[@]}" --stack deepspeed --global-batch 64
 try validate --cases quick.log "${job[@]}" --global-batch 64
 try validate --cases megatron.log "${job[@]}" --global-batch 32
+# What cannot be, and what is of another job.
+rehearse validate --cases quick.log "${job[@]}" --global-batch 64 --json | grep -c 'MFU cannot be'
+printf '  seq_length ............ 8192\n  world_size ............ 8\n' | cat - megatron.log >said.log
+try validate --cases said.log "${job[@]}"
+sed 's/(ms): [0-9]*/(ms): -1000/' megatron.log >negative.log
+try validate --cases negative.log "${job[@]}"
 try validate --cases titan.log "${job[@]}"
 try validate --cases megatron.log
 try validate --cases odd.log "${job[@]}" --global-batch 64

@@ -15,4 +15,12 @@ rehearse validate --cases result.json 2>&1
 echo "exit $?"
 rehearse validate --cases silent.json -p h100-sxm:1x1 -s tp1 -w llama-3.1-8b 2>&1
 echo "exit $?"
+# What no benchmark can have measured.
+sed 's/"completed": 64/"completed": 0/' result.json >none.json
+sed 's/"mean_tpot_ms": 8.0/"mean_tpot_ms": -8.0/' result.json >negative.json
+sed 's/"output_throughput": 1500.0/"output_throughput": 15000.0/' result.json >other.json
+for file in none negative other; do
+    rehearse validate --cases $file.json -p h100-sxm:1x1 -s tp1 2>&1 | grep -A2 -E '^(error|finding)'
+    echo "exit ${PIPESTATUS[0]}"
+done
 rehearse check result.json

@@ -150,7 +150,7 @@ static void each_framework_s_lines_are_read(void)
         RH_CHECK_CLOSE(rh_run_log_step_s(log, &job), logs[i].step_s, 1e-9);
         RH_CHECK_CLOSE(log->memory_bytes, logs[i].memory_bytes, 1e-9);
         CU_ASSERT_EQUAL(log->memory_reserved, logs[i].reserved);
-        CU_ASSERT_EQUAL(log->global_batch, logs[i].global_batch);
+        CU_ASSERT_EQUAL(log->said[RH_SAID_BATCH].value, (double)logs[i].global_batch);
         CU_ASSERT_EQUAL(log->typical.samples, 1);
     }
 }
@@ -200,6 +200,37 @@ static void what_is_no_log_is_refused(void)
     CU_ASSERT_TRUE(error && g_str_has_prefix(error->message, "x:1:1:"));
 }
 
+static void nothing_measured_is_negative(void)
+{
+    static const char *const texts[] = {
+        " iteration 1/ 9 | elapsed time per iteration (ms): -5444.9 |\n",
+        "step: 7  loss: 7.6  memory: -1.00GiB(2.5%)  tps: 3,200\n",
+        "step: 7  loss: 7.6  memory: 1.00GiB(2.5%)  tps: -3,200\n"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_PTR_NULL(rh_run_log_parse("x", texts[i], &error));
+        CU_ASSERT_TRUE(rh_test_says(error ? error->message : NULL, "x:1:1: "));
+    }
+}
+
+/* The median over lines: one iteration that stalled does not tell the FLOP/s of the others. */
+static void what_a_log_says_of_its_run_is_kept(void)
+{
+    g_autoptr(RhRunLog) log = parsed(
+        "Training starts at step 1, with local batch size 1, global batch size 64, sequence length "
+        "8192, total steps 10\nModel llama3 8B size: 8,030,261,248 total parameters\n"
+        "step: 1  memory: 1.00GiB(2.5%)  tps: 400  tflops: 10.00  mfu: 1.0%\n"
+        "step: 2  memory: 1.00GiB(2.5%)  tps: 4,000  tflops: 200.00  mfu: 1.0%\n"
+        "step: 3  memory: 1.00GiB(2.5%)  tps: 4,000  tflops: 201.00  mfu: 1.0%\n");
+    CU_ASSERT_EQUAL(log->said[RH_SAID_BATCH].value, 64);
+    CU_ASSERT_EQUAL(log->said[RH_SAID_BATCH].line, 1);
+    CU_ASSERT_EQUAL(log->said[RH_SAID_SEQUENCE].value, 8192);
+    CU_ASSERT_EQUAL(log->said[RH_SAID_PARAMETERS].value, 8030261248.0);
+    CU_ASSERT_EQUAL(log->said[RH_SAID_PARAMETERS].line, 2);
+    RH_CHECK_CLOSE(log->said[RH_SAID_FLOPS].value, 200e12, 1e-9);
+    CU_ASSERT_EQUAL(log->said[RH_SAID_LAYERS].value, 0);
+}
+
 static void what_was_left_out_is_said(void)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -227,6 +258,8 @@ int main(void)
             {"ranks_of_an_iteration_count_once", ranks_of_an_iteration_count_once},
             {"a_prefix_changes_nothing", a_prefix_changes_nothing},
             {"what_is_no_log_is_refused", what_is_no_log_is_refused},
+            {"nothing_measured_is_negative", nothing_measured_is_negative},
+            {"what_a_log_says_of_its_run_is_kept", what_a_log_says_of_its_run_is_kept},
             {"what_was_left_out_is_said", what_was_left_out_is_said},
             {0}});
 }

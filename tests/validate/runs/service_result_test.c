@@ -93,6 +93,11 @@ static void what_holds_no_figure_is_refused(void)
     static const char text[] = "{\"mean_ttft_ms\": 0, \"completed\": 0}";
     CU_ASSERT_PTR_NULL(rh_service_figures_parse("file", text, strlen(text), &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(rh_test_says(error ? error->message : NULL, "no request was answered"));
+    g_clear_error(&error);
+    static const char negative[] = "{\"mean_ttft_ms\": 5,\n \"p99_ttft_ms\": -1}";
+    CU_ASSERT_PTR_NULL(rh_service_figures_parse("file", negative, strlen(negative), &error));
+    CU_ASSERT_TRUE(rh_test_says(error ? error->message : NULL, "file:2:"));
     g_clear_error(&error);
     CU_ASSERT_FALSE(rh_service_figures_are("{\"conversations\": []}"));
     CU_ASSERT_FALSE(rh_service_figures_are("source,model\n"));
