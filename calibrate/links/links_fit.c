@@ -480,6 +480,24 @@ static bool check_fit(const RhLinksFit *fit, GError **error)
                    fit->source, 100 * all->median_frac);
 }
 
+static bool is_rate_of(const char *key, bool between)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(constants); i++)
+        if (constants[i].told == TELLS_BYTES && constants[i].between == between &&
+            strcmp(constants[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Were rows timed inside nodes (between them) of which no rate was fitted? */
+static bool lacks_rate(const Work *w, bool between)
+{
+    for (guint i = 0; i < w->fit->facts->len; i++)
+        if (is_rate_of(g_array_index(w->fit->facts, RhFittedFact, i).key, between))
+            return false;
+    return has_scope(w, between);
+}
+
 static bool fit_rows(Work *w, const GPtrArray *logs, const RhPlatform *before, int64_t t_end_us,
                      double timeout_s, GError **error)
 {
@@ -490,6 +508,9 @@ static bool fit_rows(Work *w, const GPtrArray *logs, const RhPlatform *before, i
     rh_links_rates_add(fit, logs);
     if (fit->facts->len == 0)
         return fail_unfitted(fit, error);
+    fit->untold_rate = lacks_rate(w, true)    ? "nic.efficiency"
+                       : lacks_rate(w, false) ? "nvlink.efficiency"
+                                              : NULL;
     if (!solved)
         return true;
     add_classes(w, before);

@@ -30,6 +30,9 @@ typedef struct {
     const char *date;     /* interned "YYYY-MM" */
     double holdout_frac;
     int32_t rows_count;
+    /* static: the rate that rows are of and no size of them determines, "nic.efficiency", so that
+     * large messages are no better predicted than before; NULL: none */
+    const char *untold_rate;
 } RhLinksFit;
 
 /* `logs`: RhMeasured. RH_ERROR_INPUT when they do not fit the platform (more ranks on a node, more

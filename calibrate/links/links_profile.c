@@ -39,6 +39,8 @@ static void put_quality(RhJsonWriter *w, const RhLinksFit *fit)
     for (guint i = 0; i < fit->notes->len; i++)
         rh_json_put_string(w, NULL, g_ptr_array_index(fit->notes, i));
     rh_json_end_array(w);
+    if (fit->untold_rate)
+        rh_json_put_string(w, "untold", fit->untold_rate);
     rh_json_end_object(w);
 }
 

@@ -74,6 +74,20 @@ static char *counts_text(int32_t times, guint rates)
                      : g_strdup_printf("%d measured times", times);
 }
 
+/* Appends why the profile is not recommended. */
+static void append_untold(GString *out, const RhLinksFit *fit)
+{
+    g_autofree char *line = g_strdup_printf(
+        "not recommended: no size in the log determines %s, by which large messages go, and what "
+        "was fitted beside it may make them worse",
+        fit->untold_rate);
+    rh_text_wrap(out, line, 2, 79);
+    rh_text_wrap(out,
+                 "help: time sizes up to 1 GiB (nccl-tests: -b 8 -e 1G -f 2), or give several logs "
+                 "at once",
+                 2, 79);
+}
+
 static char *report_of(const RhLinksFit *fit, guint rates, const char *saved)
 {
     GString *out = g_string_new(NULL);
@@ -87,7 +101,10 @@ static char *report_of(const RhLinksFit *fit, guint rates, const char *saved)
         append_classes(out, fit);
     append_segments(out, fit);
     rh_fit_append_notes(out, fit->notes);
-    rh_fit_append_next(out, saved);
+    if (fit->untold_rate)
+        append_untold(out, fit);
+    else
+        rh_fit_append_next(out, saved);
     return g_string_free(out, FALSE);
 }
 

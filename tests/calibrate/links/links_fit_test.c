@@ -227,6 +227,22 @@ static void constants_put_in_lie_in_their_intervals(void)
     const RhLinksClass *all = &g_array_index(fit->classes, RhLinksClass, fit->classes->len - 1);
     CU_ASSERT_TRUE(all->held_out.count > 3 && all->held_out.p90_frac < 0.03);
     CU_ASSERT_TRUE(all->before.median_frac > 0.1);
+    CU_ASSERT_PTR_NULL(fit->untold_rate);
+}
+
+/* Small messages alone tell latencies, and no rate: their profile has no word on large ones. */
+static void a_log_of_small_sizes_leaves_the_rate_untold(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
+    g_autoptr(GPtrArray) logs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_measured_free);
+    RhMeasured *small = made_by(p, RH_OP_REDUCE_SCATTER, 16, 2);
+    g_array_set_size(small->rows, 6);
+    g_ptr_array_add(logs, made_by(p, RH_OP_ALL_GATHER, 8, 1));
+    g_ptr_array_add(logs, small);
+    g_autoptr(RhLinksFit) fit = rh_links_fit(logs, p, 0, "2026-11-22", 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit->untold_rate);
+    CU_ASSERT_STRING_EQUAL(fit->untold_rate, "nic.efficiency");
 }
 
 /* The platform has other protocols than those that made the times; or leaves constants of one out. */
@@ -448,6 +464,8 @@ int main(void)
          wrong_logs_are_refused_where_they_are_wrong},
         {"lines put in are the segments found", lines_put_in_are_the_segments_found},
         {"constants put in lie in their intervals", constants_put_in_lie_in_their_intervals},
+        {"a log of small sizes leaves the rate untold",
+         a_log_of_small_sizes_leaves_the_rate_untold},
         {"protocols put in come out", protocols_put_in_come_out},
         {"a profile of links is laid over its platform",
          a_profile_of_links_is_laid_over_its_platform},
