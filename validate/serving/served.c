@@ -129,7 +129,7 @@ static void add_rows(RhEvaluation *evaluation, const RhServedRun *run)
 }
 
 static GArray *runs_of(const RhCaseTable *table, const RhCasesOptions *options,
-                       RhServedTranslator *translator, GHashTable *originals)
+                       RhServedTranslator *translator, const RhServedSetups *setups)
 {
     GArray *runs = g_array_new(FALSE, TRUE, sizeof(RhServedRun));
     g_array_set_clear_func(runs, rh_served_run_clear);
@@ -137,7 +137,7 @@ static GArray *runs_of(const RhCaseTable *table, const RhCasesOptions *options,
         RhServedRun run = {.row = &g_array_index(table->rows, RhCaseRow, i)};
         if (!rh_case_wanted(run.row, options->only))
             continue;
-        rh_served_run_translate(translator, originals, &run);
+        rh_served_run_translate(translator, setups, &run);
         g_array_append_val(runs, run);
     }
     return runs;
@@ -187,13 +187,13 @@ static void count_reason(GArray *reasons, const char *why)
 
 /* Notes how many rows are predicted, of those that do not repeat another's figures, and why others
  * are not. */
-static void note_said(RhEvaluation *evaluation, const GArray *runs, GHashTable *originals)
+static void note_said(RhEvaluation *evaluation, const GArray *runs, const RhServedSetups *setups)
 {
     int32_t said = 0, distinct = 0;
     g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
     for (guint i = 0; i < runs->len; i++) {
         const RhServedRun *run = &g_array_index(runs, RhServedRun, i);
-        g_autofree char *repeats = rh_served_repeats(originals, run->row);
+        g_autofree char *repeats = rh_served_repeats(setups, run->row);
         if (repeats)
             continue;
         distinct++;
@@ -223,14 +223,14 @@ RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *op
     RhDeadline deadline = rh_deadline_in(options->timeout_s);
     RhEvaluation *evaluation = rh_evaluation_new(table->name);
     evaluation->crossed = options->cross != RH_CROSS_NONE;
-    g_autoptr(GHashTable) originals = rh_served_originals(table);
-    g_autoptr(GArray) runs = runs_of(table, options, translator, originals);
+    g_autoptr(RhServedSetups) setups = rh_served_setups_new(table);
+    g_autoptr(GArray) runs = runs_of(table, options, translator, setups);
     g_autoptr(RhServedCross) cross =
-        options->cross ? rh_served_cross(runs, translator, originals, options, deadline) : NULL;
+        options->cross ? rh_served_cross(runs, translator, setups, options, deadline) : NULL;
     rh_served_runs_predict(runs, options, deadline);
     for (guint i = 0; i < runs->len; i++)
         add_rows(evaluation, &g_array_index(runs, RhServedRun, i));
-    note_said(evaluation, runs, originals);
+    note_said(evaluation, runs, setups);
     if (cross) {
         rh_record_hold_out_groups(evaluation);
         rh_served_cross_note(cross, evaluation);

@@ -7,7 +7,7 @@
 #include "validate/serving/served_translate.h"
 
 /* Evaluates a table of serving runs as rh_cases_judge: each figure of a row is a row of the result.
- * Rows that repeat another's figures to 0.01 ms, and rows that exceed their GPUs' compute, are
+ * Rows that repeat another's figures to 0.01 ms, exceed their GPUs' compute or contradict rows of their set-up are
  * skipped. */
 RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

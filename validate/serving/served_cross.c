@@ -9,7 +9,7 @@
 struct RhServedCross {
     RhServedTranslator *t; /* borrowed, as all but shipped, groups, and refits */
     RhCaseFacts *facts;
-    GHashTable *originals;
+    const RhServedSetups *setups;
     const RhCasesOptions *options;
     RhDeadline deadline;
     GArray *runs;
@@ -44,7 +44,7 @@ static void name_groups(RhServedCross *x)
         rh_case_facts_set_withheld(x->facts, k, rh_case_facts_chosen(x->facts, k));
     for (guint i = 0; i < x->runs->len; i++) {
         RhServedRun *run = run_at(x->runs, i);
-        rh_served_run_translate(x->t, x->originals, run);
+        rh_served_run_translate(x->t, x->setups, run);
         run->cross_group = run_at(x->shipped, i)->cross_group = group_of(x, run);
         if (run->cross_group && !g_ptr_array_find(x->groups, run->cross_group, NULL))
             g_ptr_array_add(x->groups, (void *)run->cross_group);
@@ -105,9 +105,9 @@ static Trial try_rule(RhServedCross *x, guint k)
                     without = with;
         if (!with.cross_group || !rh_case_facts_applies(x->facts, k, with.row))
             continue;
-        rh_served_run_translate(x->t, x->originals, &with);
+        rh_served_run_translate(x->t, x->setups, &with);
         rh_case_facts_set_withheld(x->facts, k, true);
-        rh_served_run_translate(x->t, x->originals, &without);
+        rh_served_run_translate(x->t, x->setups, &without);
         rh_case_facts_set_withheld(x->facts, k, false);
         g_array_append_val(trial.with, with);
         g_array_append_val(trial.without, without);
@@ -200,7 +200,7 @@ static void translate_group(RhServedCross *x, const GArray *trials, const char *
     }
     for (guint i = 0; i < x->runs->len; i++)
         if (run_at(x->runs, i)->cross_group == group)
-            rh_served_run_translate(x->t, x->originals, run_at(x->runs, i));
+            rh_served_run_translate(x->t, x->setups, run_at(x->runs, i));
     rh_case_facts_withhold(x->facts, NULL);
 }
 
@@ -252,13 +252,13 @@ static void place_refits(RhServedCross *x)
 
 /* --- all --- */
 
-RhServedCross *rh_served_cross(GArray *runs, RhServedTranslator *t, GHashTable *originals,
+RhServedCross *rh_served_cross(GArray *runs, RhServedTranslator *t, const RhServedSetups *setups,
                                const RhCasesOptions *options, RhDeadline deadline)
 {
     RhServedCross *x = g_new0(RhServedCross, 1);
     *x = (RhServedCross){.t = t,
                          .facts = rh_served_translator_facts(t),
-                         .originals = originals,
+                         .setups = setups,
                          .options = options,
                          .deadline = deadline,
                          .runs = runs,
@@ -266,7 +266,7 @@ RhServedCross *rh_served_cross(GArray *runs, RhServedTranslator *t, GHashTable *
                          .groups = g_ptr_array_new()};
     for (guint i = 0; i < runs->len; i++) {
         RhServedRun run = {.row = run_at(runs, i)->row};
-        rh_served_run_translate(t, originals, &run);
+        rh_served_run_translate(t, setups, &run);
         g_array_append_val(x->shipped, run);
     }
     name_groups(x);

@@ -14,7 +14,7 @@ typedef struct RhServedCross RhServedCross;
 
 /* Names the groups of the runs (RhServedRun), and translates each run anew as its group allows. What
  * the runs then point to is the answer's, which outlives them. */
-RhServedCross *rh_served_cross(GArray *runs, RhServedTranslator *t, GHashTable *originals,
+RhServedCross *rh_served_cross(GArray *runs, RhServedTranslator *t, const RhServedSetups *setups,
                                const RhCasesOptions *options, RhDeadline deadline);
 /* Adds notes on what was withheld, kept and fitted again. */
 void rh_served_cross_note(const RhServedCross *cross, RhEvaluation *evaluation);

@@ -25,7 +25,7 @@ typedef struct {
     int32_t knobs_count;
     const RhServedFitOptions *options;
     RhDeadline deadline;
-    GHashTable *originals;
+    RhServedSetups *setups;
 } Fit;
 
 static RhServedRow *row_at(const Fit *f, guint i)
@@ -58,7 +58,7 @@ static bool is_held_out(double frac, guint i)
 
 static bool is_repeat(const Fit *f, const RhCaseRow *row)
 {
-    g_autofree char *why = rh_served_repeats(f->originals, row);
+    g_autofree char *why = rh_served_repeats(f->setups, row);
     return why != NULL;
 }
 
@@ -69,6 +69,8 @@ static bool add_row(Fit *f, RhServedTranslator *t, const RhCaseRow *row, GError 
     g_autofree char *why = rh_served_translate(t, row, &c);
     if (!why)
         why = rh_served_outruns(&c, row);
+    if (!why)
+        why = rh_served_contradicts(f->setups, &c, row);
     const char *name = why ? NULL : c.serving.server->name, *wanted = f->options->server;
     bool times = row->tpot_s > 0 && row->ttft_s > 0;
     bool skipped = why || !(times || row->tokens_per_s > 0) || c.standing != RH_STANDING_MEASURED ||
@@ -210,11 +212,11 @@ RhServedFit *rh_served_fit(const RhCaseTable *table, const RhServedFitOptions *o
              .fit = fit,
              .options = options,
              .deadline = rh_deadline_in(options->timeout_s),
-             .originals = rh_served_originals(table)};
+             .setups = rh_served_setups_new(table)};
     bool fine = read_rows(&f, t, table, error) && fit_all(&f, error);
     fit->server = f.server.name;
     g_ptr_array_unref(f.rows);
-    g_hash_table_unref(f.originals);
+    rh_served_setups_free(f.setups);
     return fine ? g_steal_pointer(&fit) : NULL;
 }
 

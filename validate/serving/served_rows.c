@@ -2,7 +2,18 @@
 
 #include <math.h>
 
-#define FIGURES_S 1e-5 /* some copies are rounded to hundredths of a millisecond */
+#define FIGURES_S   1e-5 /* some copies are rounded to hundredths of a millisecond */
+#define TIMES_FALLS 1.25 /* between two numbers of clients, beyond any noise of repeated runs */
+
+struct RhServedSetups {
+    GHashTable *first;     /* by figures: the row on the fewest GPUs with them, else the first */
+    GHashTable *falls_for; /* by set-up: Fall of those that contradict themselves */
+};
+
+/* Two rows of a set-up, of which the one with more clients has the shorter time of a token. */
+typedef struct {
+    const RhCaseRow *few, *many;
+} Fall;
 
 /* Figures of a row, to as many digits as copies have; NULL: one is missing. */
 static char *figures_of(const RhCaseRow *row)
@@ -18,24 +29,102 @@ static int64_t size_of(const RhCaseRow *row)
     return MAX(row->whole[RH_CASE_TP], 1) * MAX(row->whole[RH_CASE_DP], 1);
 }
 
-/* Keeps the row on the fewest GPUs among rows with equal figures, else the first. */
-GHashTable *rh_served_originals(const RhCaseTable *table)
-{
-    GHashTable *first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    for (guint i = 0; i < table->rows->len; i++) {
-        const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
-        g_autofree char *key = figures_of(row);
-        const RhCaseRow *known = key ? g_hash_table_lookup(first, key) : NULL;
-        if (key && (!known || size_of(row) < size_of(known)))
-            g_hash_table_insert(first, g_steal_pointer(&key), (void *)row);
-    }
-    return first;
-}
-
-char *rh_served_repeats(GHashTable *first, const RhCaseRow *row)
+static void add_figures(RhServedSetups *setups, const RhCaseRow *row)
 {
     g_autofree char *key = figures_of(row);
-    const RhCaseRow *original = key ? g_hash_table_lookup(first, key) : row;
+    const RhCaseRow *known = key ? g_hash_table_lookup(setups->first, key) : NULL;
+    if (key && (!known || size_of(row) < size_of(known)))
+        g_hash_table_insert(setups->first, g_steal_pointer(&key), (void *)row);
+}
+
+/* Words of a row that say how it was run, but for the number of clients. */
+static char *setup_of(const RhCaseRow *row)
+{
+    static const RhCaseColumn columns[] = {
+        RH_CASE_SOURCE, RH_CASE_MODEL, RH_CASE_GPU,  RH_CASE_GPUS,       RH_CASE_TP,
+        RH_CASE_PP,     RH_CASE_EP,    RH_CASE_DP,   RH_CASE_PRECISION,  RH_CASE_ISL,
+        RH_CASE_OSL,    RH_CASE_RPS,   RH_CASE_NOTE, RH_CASE_DEPLOYMENT, RH_CASE_PLATFORM};
+    GString *key = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+        g_string_append_printf(key, "%s|", row->text[columns[i]]);
+    return g_string_free(key, FALSE);
+}
+
+static int64_t clients_of(const RhCaseRow *row)
+{
+    return g_ascii_strtoll(row->text[RH_CASE_AT_ONCE], NULL, 10);
+}
+
+/* Does a token take much less time with more clients? */
+static bool falls(const RhCaseRow *few, const RhCaseRow *many)
+{
+    return clients_of(few) > 0 && clients_of(few) < clients_of(many) && many->tpot_s > 0 &&
+           few->tpot_s > TIMES_FALLS * many->tpot_s;
+}
+
+/* Keeps the first two rows of each set-up that contradict each other. */
+static void add_falls(RhServedSetups *setups, const GPtrArray *setup, const char *key)
+{
+    for (guint i = 0; i < setup->len; i++)
+        for (guint j = 0; j < setup->len; j++)
+            if (falls(setup->pdata[i], setup->pdata[j])) {
+                Fall fall = {setup->pdata[i], setup->pdata[j]};
+                g_hash_table_insert(setups->falls_for, g_strdup(key),
+                                    g_memdup2(&fall, sizeof fall));
+                return;
+            }
+}
+
+RhServedSetups *rh_served_setups_new(const RhCaseTable *table)
+{
+    RhServedSetups *setups = g_new0(RhServedSetups, 1);
+    setups->first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    setups->falls_for = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    g_autoptr(GHashTable) by_key =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+    for (guint i = 0; i < table->rows->len; i++) {
+        RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
+        add_figures(setups, row);
+        g_autofree char *key = setup_of(row);
+        GPtrArray *setup = g_hash_table_lookup(by_key, key);
+        if (!setup)
+            g_hash_table_insert(by_key, g_steal_pointer(&key), setup = g_ptr_array_new());
+        g_ptr_array_add(setup, row);
+    }
+    GHashTableIter iter;
+    gpointer key, setup;
+    g_hash_table_iter_init(&iter, by_key);
+    while (g_hash_table_iter_next(&iter, &key, &setup))
+        add_falls(setups, setup, key);
+    return setups;
+}
+
+void rh_served_setups_free(RhServedSetups *setups)
+{
+    if (!setups)
+        return;
+    g_hash_table_unref(setups->first);
+    g_hash_table_unref(setups->falls_for);
+    g_free(setups);
+}
+
+char *rh_served_contradicts(const RhServedSetups *setups, const RhServedCase *c,
+                            const RhCaseRow *row)
+{
+    g_autofree char *key = setup_of(row);
+    const Fall *fall =
+        c->deployment.pools_count == 1 ? g_hash_table_lookup(setups->falls_for, key) : NULL;
+    return fall ? g_strdup_printf("rows of its set-up contradict each other: a token takes %.3g ms "
+                                  "with %lld clients and %.3g with %lld",
+                                  1e3 * fall->few->tpot_s, (long long)clients_of(fall->few),
+                                  1e3 * fall->many->tpot_s, (long long)clients_of(fall->many))
+                : NULL;
+}
+
+char *rh_served_repeats(const RhServedSetups *setups, const RhCaseRow *row)
+{
+    g_autofree char *key = figures_of(row);
+    const RhCaseRow *original = key ? g_hash_table_lookup(setups->first, key) : row;
     return original == row ? NULL
                            : g_strdup_printf("its figures are those of line %d", original->line);
 }

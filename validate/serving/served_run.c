@@ -28,14 +28,16 @@ static char *is_unknown(const RhServedCase *c)
     return why ? g_strdup_printf("%s, and no constants were fitted to it", why) : NULL;
 }
 
-void rh_served_run_translate(RhServedTranslator *t, GHashTable *originals, RhServedRun *run)
+void rh_served_run_translate(RhServedTranslator *t, const RhServedSetups *setups, RhServedRun *run)
 {
     rh_served_run_clear(run);
     run->why = rh_served_translate(t, run->row, &run->c);
     if (!run->why)
-        run->why = rh_served_repeats(originals, run->row);
+        run->why = rh_served_repeats(setups, run->row);
     if (!run->why)
         run->why = rh_served_outruns(&run->c, run->row);
+    if (!run->why)
+        run->why = rh_served_contradicts(setups, &run->c, run->row);
     if (!run->why)
         run->why = is_unknown(&run->c);
 }

@@ -3,6 +3,7 @@
  * validate/serving. */
 #include "base/deadline.h"
 #include "validate/cases/cases.h"
+#include "validate/serving/served_rows.h"
 #include "validate/serving/served_translate.h"
 
 typedef struct {
@@ -23,8 +24,8 @@ typedef struct {
 } RhServedRun;
 
 void rh_served_run_clear(void *run); /* of a GArray */
-/* Translates run->row by the translator's rules, in place of what the run held. `originals` is
- * rh_served_originals(). */
-void rh_served_run_translate(RhServedTranslator *t, GHashTable *originals, RhServedRun *run);
+/* Translates run->row by the translator's rules, in place of what the run held. `setups` are of
+ * its table. */
+void rh_served_run_translate(RhServedTranslator *t, const RhServedSetups *setups, RhServedRun *run);
 /* Predicts the runs (RhServedRun) that have no `why`, in child processes. */
 void rh_served_runs_predict(GArray *runs, const RhCasesOptions *options, RhDeadline deadline);
