@@ -5,12 +5,8 @@
 
 #include "workloads/families.h"
 
-/* Checks that `rule` is "FIELD = EXPRESSION" with known fields. Returns NULL, or what is wrong with it; the
- * caller frees that.
- *
- * Operators are those of C with their precedence, on whole numbers: ?: || && == != < <= > >= + - * / % ! and
- * unary -; functions are min(a, b) and max(a, b). Results that leave 64 bits stay at the limit, and a division
- * by zero gives 0. */
+/* Checks that `rule` is "FIELD = EXPRESSION" with known fields and an expression of base/expression.h.
+ * Returns NULL, or what is wrong with it; the caller frees that. */
 char *rh_rule_problem(const char *rule);
 /* Performs the rules in order. `rules` ends with NULL; every rule has passed rh_rule_problem(). */
 void rh_rules_apply(const char *const *rules, RhConfig *config);
