@@ -10,56 +10,24 @@
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "cli/hard_timeout.h"
-#include "cli/output/output.h"
+#include "base/shell_line.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands_table.h"
+#include "cli/run_command.h"
 #include "cli/version.h"
-
-/* The exit status of docs/guide/cli.md for an error of ours or of GLib's. */
-static int exit_status(const GError *error)
-{
-    if (error->domain != RH_ERROR)
-        return 70;
-    switch ((RhErrorCode)error->code) {
-    case RH_ERROR_NO_ANSWER:
-    case RH_ERROR_REFUSED:
-        return 1;
-    case RH_ERROR_USAGE:
-        return 2;
-    case RH_ERROR_INPUT:
-    case RH_ERROR_IO:
-        return 3;
-    case RH_ERROR_NONE:
-    case RH_ERROR_INTERNAL:
-        break;
-    }
-    return 70;
-}
-
-/* The words again, quoted for a shell: what somebody reporting a bug should paste. */
-static char *command_line(int argc, char **argv)
-{
-    g_autoptr(GString) line = g_string_new("rehearse");
-    for (int i = 1; i < argc; i++) {
-        bool plain = argv[i][0] && strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
-                                                   "UVWXYZ0123456789-_=+.,:/%@") == strlen(argv[i]);
-        g_autofree char *word = plain ? g_strdup(argv[i]) : g_shell_quote(argv[i]);
-        g_string_append_printf(line, " %s", word);
-    }
-    return g_string_free(g_steal_pointer(&line), FALSE);
-}
 
 static int report_error(const GError *error, int argc, char **argv)
 {
-    int status = exit_status(error);
+    int status = rh_exit_status(error);
     rh_terminal_error(error->message);
-    if (status == 70) {
-        g_autofree char *line = command_line(argc, argv);
+    if (status == 70) { /* the words again: what somebody reporting a bug should paste */
+        g_autoptr(GString) line = g_string_new("rehearse");
+        if (argc > 1)
+            rh_shell_append(line, (const char *const *)argv + 1);
         fprintf(stderr,
                 "note: this is a bug of rehearse; please report it with this line:\n"
                 "  rehearse %s: %s\n",
-                RH_VERSION, line);
+                RH_VERSION, line->str);
     }
     return status;
 }
@@ -70,24 +38,6 @@ static const char *word_of_first(const char *word)
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         return "help";
     return word;
-}
-
-static int run_command(const RhCommand *command, int count, char **words, GError **error)
-{
-    g_auto(RhArguments) arguments = {0};
-    if (!rh_options_parse(command, count, words, &arguments, error))
-        return 2;
-    if (arguments.help_short || arguments.help_long) {
-        g_autofree char *text =
-            arguments.help_long ? rh_options_help_long(command) : rh_options_help_short(command);
-        fputs(text, stdout);
-        return 0;
-    }
-    if (!rh_outputs_spare_inputs(&arguments, error))
-        return 2;
-    rh_terminal_setup(&arguments);
-    rh_hard_timeout_begin(arguments.timeout_s);
-    return command->run(&arguments, error);
 }
 
 /* Words come back in reports, and in files whose lines they would break. */
@@ -123,7 +73,7 @@ static int run_words(int argc, char **argv, GError **error)
         rh_command_fail_unknown(name, error);
         return 2;
     }
-    return run_command(command, argc - 2, argv + 2, error);
+    return rh_run_command(command, argc - 2, argv + 2, error);
 }
 
 /* GLib ends the process when memory runs out, and says so here first. A worker's last words go to
