@@ -32,6 +32,8 @@ static const struct {
     {"rehearse.show/1", "show"},
     {"rehearse.simulate/1", "simulate"},
     {"rehearse.stack-fit/1", "calibrate --stack"},
+    {"rehearse.study/1", "sweep --template"},
+    {"rehearse.sweep/1", "sweep"},
     {"rehearse.validate/1", "validate"},
     {"rehearse.version/1", "--version"},
 };

@@ -25,6 +25,7 @@ static const struct {
     {"memory.svg", RH_OUTPUT_MEMORY},
     {"pareto.svg", RH_OUTPUT_PARETO},
     {".json", RH_OUTPUT_JSON},
+    {".jsonl", RH_OUTPUT_JSON_LINES},
     {".csv", RH_OUTPUT_CSV},
     {".md", RH_OUTPUT_MARKDOWN},
     {".svg", RH_OUTPUT_SVG},

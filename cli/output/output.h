@@ -10,6 +10,7 @@
 typedef enum {
     RH_OUTPUT_NONE,
     RH_OUTPUT_JSON,
+    RH_OUTPUT_JSON_LINES, /* .jsonl */
     RH_OUTPUT_CSV,
     RH_OUTPUT_MARKDOWN,
     RH_OUTPUT_SVG,

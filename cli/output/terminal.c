@@ -86,15 +86,32 @@ void rh_terminal_hint(const char *line)
 /* How often a line of progress goes where no terminal is. */
 #define LINE_EVERY_S 10
 
-static void print_progress(const char *stage, int64_t done, int64_t total, double best_s,
-                           int64_t t_now_us)
+/* Is a line of progress due? */
+static bool progress_due(int64_t t_now_us)
 {
-    fprintf(stderr, "%s %" G_GINT64_FORMAT, stage, done);
-    if (total > 0)
-        fprintf(stderr, "/%" G_GINT64_FORMAT, total);
-    if (isfinite(best_s) && best_s > 0)
-        fprintf(stderr, "  best so far %.4g s", best_s);
-    fprintf(stderr, "  %.0f s", (double)(t_now_us - terminal.t_start_us) / 1e6);
+    return (terminal.progress_enabled && t_now_us - terminal.t_shown_us >= 100000) ||
+           (terminal.lines_enabled &&
+            t_now_us - terminal.t_line_us >= LINE_EVERY_S * G_USEC_PER_SEC);
+}
+
+static void print_progress(const char *line, int64_t t_now_us)
+{
+    double seconds = (double)(t_now_us - terminal.t_start_us) / 1e6;
+    if (terminal.progress_enabled) {
+        terminal.t_shown_us = t_now_us;
+        fprintf(stderr, "\r\033[K%s  %.0f s", line, seconds);
+        terminal.progress_shown = true;
+    } else {
+        terminal.t_line_us = t_now_us;
+        fprintf(stderr, "progress: %s  %.0f s\n", line, seconds);
+    }
+}
+
+void rh_terminal_progress_line(const char *line)
+{
+    int64_t t_now_us = g_get_monotonic_time();
+    if (progress_due(t_now_us))
+        print_progress(line, t_now_us);
 }
 
 void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
@@ -102,18 +119,15 @@ void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double
 {
     (void)unused;
     int64_t t_now_us = g_get_monotonic_time();
-    if (terminal.progress_enabled && t_now_us - terminal.t_shown_us >= 100000) {
-        terminal.t_shown_us = t_now_us;
-        fputs("\r\033[K", stderr);
-        print_progress(stage, done, total, best_s, t_now_us);
-        terminal.progress_shown = true;
-    } else if (terminal.lines_enabled &&
-               t_now_us - terminal.t_line_us >= LINE_EVERY_S * G_USEC_PER_SEC) {
-        terminal.t_line_us = t_now_us;
-        fputs("progress: ", stderr);
-        print_progress(stage, done, total, best_s, t_now_us);
-        fputc('\n', stderr);
-    }
+    if (!progress_due(t_now_us))
+        return;
+    g_autoptr(GString) line = g_string_new(stage);
+    g_string_append_printf(line, " %" G_GINT64_FORMAT, done);
+    if (total > 0)
+        g_string_append_printf(line, "/%" G_GINT64_FORMAT, total);
+    if (isfinite(best_s) && best_s > 0)
+        g_string_append_printf(line, "  best so far %.4g s", best_s);
+    print_progress(line->str, t_now_us);
 }
 
 void rh_terminal_progress_end(void)

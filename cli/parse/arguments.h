@@ -57,6 +57,9 @@ typedef struct {
     const char *failures, *checkpoint, *policy, *spares;
     double step_time_s, detection_s, startup_s, repair_s, goodput_frac;
     int64_t replications;
+    /* sweep */
+    const char *shard, *folder, *retry;
+    bool resumed;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

@@ -3,7 +3,7 @@
 page=$CASES/../../docs/guide/cli.md
 cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
 job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
-for command in plan simulate capacity serve-plan serve-simulate explain collective check show compare report calibrate validate; do
+for command in plan simulate capacity sweep serve-plan serve-simulate explain collective check show compare report calibrate validate; do
     rehearse "$command" -h | sed -nE 's/^ +(-[a-z], +)?(--[a-z0-9-]+).*/\2/p'
 done | sort -u | while read -r option; do
     grep -qF -- "\`$option\`" "$page" || echo "not in docs/guide/cli.md: $option"
@@ -37,6 +37,6 @@ for when in never auto always; do
     NO_COLOR=1 rehearse plan "${job[@]}" --top 1 -q --color "$when" | head -n 1 | grep -c "$(printf '\033')"
 done
 # --version lists every schema that the sources write, and no other.
-grep -rohE '"rehearse\.[a-z-]+/[0-9]+"' "$CASES"/../../{accuracy,base,calibrate,cli,platforms,report,sim,strategies,validate,workloads} \
+grep -rohE '"rehearse\.[a-z-]+/[0-9]+"' "$CASES"/../../{accuracy,base,calibrate,cli,platforms,report,sim,strategies,sweep,validate,workloads} \
     --include='*.c' --include='*.h' | tr -d '"' | sort -u >written
 rehearse --version --json | grep -o 'rehearse\.[a-z-]*/[0-9]*' | sort -u | diff written - && echo 'all schemas listed'

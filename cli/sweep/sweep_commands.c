@@ -1,0 +1,83 @@
+#include "cli/sweep/sweep_commands.h"
+
+#include <string.h>
+
+#include "cli/parse/commands.h"
+
+#define COLUMNS(...)                                                                               \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+#define STEP                                                                                       \
+    "step_time_s", "tokens_per_s_per_gpu", "mfu_frac", "memory_peak_bytes", "fits", "error_frac",  \
+        "energy_j", "cost_usd"
+#define LAYOUT "layout.*"
+#define SERVED                                                                                     \
+    "throughput_tokens_per_s", "throughput_tokens_per_s_per_gpu", "request_rate_per_s",            \
+        "ttft_s.p50", "ttft_s.p99", "tpot_s.p50", "tpot_s.p99", "e2e_s.p50", "e2e_s.p99",          \
+        "slo_met_frac", "cost_usd_per_million_tokens", "energy_j_per_token"
+
+static const RhSweepCommand commands[] = {
+    {.command = &rh_command_simulate, .merge = {.columns = COLUMNS(STEP)}},
+    {.command = &rh_command_plan, .merge = {.list = "plans", .columns = COLUMNS(STEP, LAYOUT)}},
+    {.command = &rh_command_serve_simulate,
+     .merge = {.columns = COLUMNS("deployment", "gpus_count", SERVED, "overloaded")}},
+    {.command = &rh_command_serve_plan,
+     .merge = {.list = "plans",
+               .columns = COLUMNS("deployment", "gpus_count", "rate_max_per_s", SERVED)}},
+    {.command = &rh_command_capacity,
+     .merge = {.list = "cells",
+               .best = "best",
+               .columns = COLUMNS("platform", "gpus_count", "seconds", "usd", "goodput_frac",
+                                  "meets", "binds", STEP, LAYOUT)}},
+    {.command = &rh_command_run,
+     .merge = {.columns = COLUMNS("goodput_frac", "ettr_frac", "time_s.*", "usd.mean", "gpu_hours",
+                                  "step_time_s", "checkpoint.every_s", "failures.mtbf_s")}},
+};
+
+const RhSweepCommand *rh_sweep_command_by_name(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(commands); i++)
+        if (strcmp(commands[i].command->name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+const char *const *rh_sweep_command_names(void)
+{
+    static const char *names[G_N_ELEMENTS(commands) + 1];
+    for (size_t i = 0; i < G_N_ELEMENTS(commands); i++)
+        names[i] = commands[i].command->name;
+    return names;
+}
+
+/* Options of a command that decide its answer; others are the sweep's own to set, but for a time
+ * limit, after which an answer would depend on the machine. */
+static RhStudyOption kind_of(const char *command, const char *name)
+{
+    const RhSweepCommand *row = rh_sweep_command_by_name(command);
+    const RhOption *o = row ? rh_options_find(row->command, name, strlen(name)) : NULL;
+    if (!o)
+        return RH_STUDY_OPTION_NONE;
+    if ((o->neutral && strcmp(o->name, "from") != 0) || strcmp(o->name, "timeout") == 0)
+        return RH_STUDY_OPTION_REFUSED;
+    return o->kind == RH_OPTION_FLAG || o->kind == RH_OPTION_COUNT ? RH_STUDY_OPTION_FLAG
+                                                                   : RH_STUDY_OPTION_VALUE;
+}
+
+static bool check_words(const char *command, char **words, GError **error)
+{
+    g_auto(RhArguments) arguments = {0};
+    const RhSweepCommand *row = rh_sweep_command_by_name(command);
+    return rh_options_parse(row->command, (int)g_strv_length(words), words, &arguments, error);
+}
+
+RhStudyRules rh_sweep_rules(void)
+{
+    return (RhStudyRules){.commands = rh_sweep_command_names(),
+                          .option = kind_of,
+                          .check = check_words,
+                          .version = RH_VERSION};
+}

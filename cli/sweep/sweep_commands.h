@@ -1,0 +1,17 @@
+#pragma once
+/* The commands that a study may ask: one row each. */
+#include "cli/parse/options.h"
+#include "sweep/merged.h"
+#include "sweep/study.h"
+
+typedef struct {
+    const RhCommand *command;
+    RhMergeRules merge;
+} RhSweepCommand;
+
+/* Returns the row of a command; NULL: a study cannot ask it. */
+const RhSweepCommand *rh_sweep_command_by_name(const char *name);
+/* Names of all, NULL-ended. */
+const char *const *rh_sweep_command_names(void);
+/* What a study may say, for rh_study_load(). */
+RhStudyRules rh_sweep_rules(void);

@@ -1,0 +1,253 @@
+#include "cli/sweep/sweep_run.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/output/terminal.h"
+#include "cli/sweep/sweep_item.h"
+#include "sweep/item_pool.h"
+#include "sweep/journal.h"
+
+#define TROUBLES_MAX 5 /* failures that are told */
+#define KNOWN_AFTER  8 /* questions, before a time left is told */
+
+typedef struct {
+    const RhSweepRun *run;
+    RhSweepOutcome *outcome;
+    RhSweepWork work;
+    GArray *order; /* int32_t: items to ask */
+    guint at;      /* the next one of `order` */
+    int32_t jobs;
+    double squares_s2; /* of seconds, summed */
+    gint64 t_start_us;
+    GError *problem; /* that ended the run */
+} Sweep;
+
+static volatile sig_atomic_t signals_count;
+
+/* The first signal lets questions end, the second does not. */
+static void note_signal(int number)
+{
+    if (++signals_count > 1) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+}
+
+static void watch_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGUSR1};
+    const struct sigaction act = {.sa_handler = note_signal};
+    for (size_t i = 0; i < G_N_ELEMENTS(ends); i++)
+        sigaction(ends[i], &act, NULL);
+}
+
+/* --- what is to be asked --- */
+
+static int by_key(const void *a, const void *b, void *user)
+{
+    const GPtrArray *items = user;
+    const RhStudyItem *x = g_ptr_array_index(items, *(const int32_t *)a),
+                      *y = g_ptr_array_index(items, *(const int32_t *)b);
+    return strcmp(x->key, y->key);
+}
+
+/* Questions are asked in the order of their hashes: so those that are done are a sample of those that
+ * are left, and the time left can be told from the first ones. */
+static bool order_items(Sweep *s, const RhJournals *journals, GError **error)
+{
+    const RhSweepRun *run = s->run;
+    const RhArguments *a = run->arguments;
+    for (guint i = 0; i < run->study->items->len; i++) {
+        const RhStudyItem *item = g_ptr_array_index(run->study->items, i);
+        if (!rh_shard_has(run->shard, item->key))
+            continue;
+        const RhJournalRecord *record = rh_journals_find(journals, item->key);
+        bool again = record && a->retry && rh_journal_is_failure(record->status);
+        s->outcome->count++;
+        s->outcome->known += record && !again;
+        if (!record || again)
+            g_array_append_val(s->order, i);
+    }
+    g_array_sort_with_data(s->order, by_key, run->study->items);
+    if (s->outcome->known > 0 && !a->resumed && !a->retry)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s holds answers to %" G_GINT64_FORMAT " of these %" G_GINT64_FORMAT
+                       " questions\nhelp: --resume asks the others; --folder names another place",
+                       run->folder, s->outcome->known, s->outcome->count);
+    return true;
+}
+
+/* --- time left --- */
+
+static int64_t asked(const RhSweepOutcome *o)
+{
+    return o->answered + o->no + o->refused + o->failed;
+}
+
+/* Appends the time left as a range: what questions took so far, whose mean is known to two standard
+ * errors, and how much the rest may differ from it. */
+static void append_left(const Sweep *s, GString *line)
+{
+    const RhSweepOutcome *o = s->outcome;
+    double done = (double)asked(o);
+    double left = (double)s->order->len - done;
+    if (done < KNOWN_AFTER || left <= 0)
+        return;
+    double mean_s = o->busy_s / done;
+    double deviation_s = sqrt(fmax(s->squares_s2 / done - mean_s * mean_s, 0));
+    double spread_s = 2 * deviation_s * sqrt(left + left * left / done);
+    double low_s = fmax(left * mean_s - spread_s, 0) / s->jobs;
+    double high_s = (left * mean_s + spread_s) / s->jobs;
+    g_autofree char *low = rh_quantity_format(low_s, RH_QUANTITY_S, 2);
+    g_autofree char *high = rh_quantity_format(high_s, RH_QUANTITY_S, 2);
+    if (strcmp(low, high) == 0)
+        g_string_append_printf(line, "  %s left", low);
+    else
+        g_string_append_printf(line, "  %s to %s left", low, high);
+}
+
+static void show_progress(void *user)
+{
+    const Sweep *s = user;
+    const RhSweepOutcome *o = s->outcome;
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_append_printf(line, "asked %" G_GINT64_FORMAT "/%u", asked(o), s->order->len);
+    if (o->failed > 0)
+        g_string_append_printf(line, "  %" G_GINT64_FORMAT " failed", o->failed);
+    append_left(s, line);
+    rh_terminal_progress_line(line->str);
+}
+
+/* --- the pool's calls --- */
+
+static const RhStudyItem *item_of(const Sweep *s, int32_t item)
+{
+    return g_ptr_array_index(s->run->study->items, item);
+}
+
+static int32_t perform(int32_t item, void *user)
+{
+    Sweep *s = user;
+    return rh_sweep_perform(&s->work, item_of(s, item));
+}
+
+static RhNextItem next(int32_t *item, void *user)
+{
+    Sweep *s = user;
+    if (s->at >= s->order->len)
+        return RH_NEXT_NONE;
+    *item = g_array_index(s->order, int32_t, s->at++);
+    return RH_NEXT_ITEM;
+}
+
+/* Enters what a lost worker could not. */
+static bool enter_loss(Sweep *s, const RhStudyItem *item, const RhItemEnd *end)
+{
+    g_autofree char *line = rh_study_line(s->run->study, item);
+    RhJournalEntry entry = {.key = item->key,
+                            .line = line,
+                            .status = end->status,
+                            .seconds = end->seconds,
+                            .error = end->error};
+    return rh_journal_append(s->work.journal, &entry, &s->problem);
+}
+
+static void note_trouble(Sweep *s, const RhStudyItem *item, const RhItemEnd *end)
+{
+    if (s->outcome->troubles->len >= TROUBLES_MAX)
+        return;
+    g_autofree char *line = rh_study_line(s->run->study, item);
+    g_ptr_array_add(s->outcome->troubles, g_strdup_printf("%s\n    %s", line, end->error));
+}
+
+static bool ended(int32_t number, const RhItemEnd *end, void *user)
+{
+    Sweep *s = user;
+    const RhStudyItem *item = item_of(s, number);
+    if (end->status == RH_SWEEP_UNWRITTEN)
+        return rh_fail(&s->problem, RH_ERROR_IO, "%s", end->error);
+    if (end->lost && !enter_loss(s, item, end))
+        return false;
+    s->outcome->busy_s += end->seconds;
+    s->squares_s2 += end->seconds * end->seconds;
+    s->outcome->answered += end->status == 0;
+    s->outcome->no += end->status == 1;
+    s->outcome->refused += end->status == 2 || end->status == 3;
+    s->outcome->failed += rh_journal_is_failure(end->status);
+    if (rh_journal_is_failure(end->status))
+        note_trouble(s, item, end);
+    show_progress(s);
+    return true;
+}
+
+static bool is_stopped(void *user)
+{
+    (void)user;
+    return signals_count > 0;
+}
+
+static bool ask_all(Sweep *s, GError **error)
+{
+    RhItemPool pool = {.jobs = s->jobs,
+                       .timeout_s = s->run->study->timeout_s,
+                       .perform = perform,
+                       .next = next,
+                       .more_fd = -1,
+                       .ended = ended,
+                       .waiting = show_progress,
+                       .stopped = is_stopped,
+                       .user = s};
+    bool fine = rh_item_pool_run(&pool, error);
+    rh_terminal_progress_end();
+    if (fine && s->problem) {
+        g_propagate_error(error, g_steal_pointer(&s->problem));
+        return false;
+    }
+    g_clear_error(&s->problem);
+    return fine;
+}
+
+RhSweepOutcome *rh_sweep_run(const RhSweepRun *run, GError **error)
+{
+    g_autoptr(RhJournals) journals = rh_journals_load(run->folder, error);
+    if (!journals)
+        return NULL;
+    g_autoptr(RhSweepOutcome) outcome = g_new0(RhSweepOutcome, 1);
+    outcome->troubles = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(RhJournal) journal = rh_journal_new(run->folder);
+    g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    int64_t jobs = run->arguments->jobs > 0 ? run->arguments->jobs : g_get_num_processors();
+    Sweep s = {.run = run,
+               .outcome = outcome,
+               .work = {.study = run->study, .journal = journal},
+               .order = order,
+               .jobs = (int32_t)jobs,
+               .t_start_us = g_get_monotonic_time()};
+    if (!order_items(&s, journals, error))
+        return NULL;
+    g_clear_pointer(&journals, rh_journals_free); /* workers need none of it */
+    s.jobs = (int32_t)CLAMP((int64_t)order->len, 1, jobs);
+    watch_signals();
+    if (!ask_all(&s, error))
+        return NULL;
+    outcome->seconds = 1e-6 * (double)(g_get_monotonic_time() - s.t_start_us);
+    outcome->stopped = signals_count > 0;
+    return g_steal_pointer(&outcome);
+}
+
+int64_t rh_sweep_left(const RhSweepOutcome *outcome)
+{
+    return outcome->count - outcome->known - asked(outcome);
+}
+
+void rh_sweep_outcome_free(RhSweepOutcome *outcome)
+{
+    if (!outcome)
+        return;
+    g_ptr_array_unref(outcome->troubles);
+    g_free(outcome);
+}
