@@ -17,21 +17,21 @@
 static const struct {
     const char *name;
     double slowest, quickest;
-} limits[RH_RUN_CAUSES] = {
-    [RH_RUN_KERNELS] = {"kernels", 0.05, 4},
-    [RH_RUN_LINKS] = {"communication", 0.01, 100},
-    [RH_RUN_WAITING] = {"waiting", 0.02, 1},
-    [RH_RUN_HOST] = {"host", 5e-3, 0}, /* seconds after each kernel */
+} limits[RH_CAUSE_CAUSES] = {
+    [RH_CAUSE_KERNELS] = {"kernels", 0.05, 4},
+    [RH_CAUSE_LINKS] = {"communication", 0.01, 100},
+    [RH_CAUSE_WAITING] = {"waiting", 0.02, 1},
+    [RH_CAUSE_HOST] = {"host", 5e-3, 0}, /* seconds after each kernel */
 };
 
 typedef struct {
     const RhMeasuredRunQuestion *q;
     RhDeadline deadline;
-    RhRunCause cause;
+    RhMeasuredCause cause;
     int32_t done;
 } Trial;
 
-const char *rh_run_cause_name(RhRunCause cause)
+const char *rh_measured_cause_name(RhMeasuredCause cause)
 {
     return limits[cause].name;
 }
@@ -59,30 +59,30 @@ static void scale_links(RhPlatform *p, double scale)
         rates[i]->value *= scale;
 }
 
-static void change(RhRunCause cause, double value, RhPlatform *hardware, RhStack *stack)
+static void change(RhMeasuredCause cause, double value, RhPlatform *hardware, RhStack *stack)
 {
-    if (cause == RH_RUN_KERNELS)
+    if (cause == RH_CAUSE_KERNELS)
         scale_kernels(hardware, value);
-    else if (cause == RH_RUN_LINKS)
+    else if (cause == RH_CAUSE_LINKS)
         scale_links(hardware, value);
-    else if (cause == RH_RUN_WAITING)
+    else if (cause == RH_CAUSE_WAITING)
         rh_platform_gpu_slow(hardware, 0, value);
     else
         stack->kernel_gap_s.value = value;
 }
 
-/* The step with one cause at this value, or with all at their limits where `t` is of RH_RUN_CAUSES. */
+/* The step with one cause at this value, or with all at their limits where `t` is of RH_CAUSE_CAUSES. */
 static bool step_of(Trial *t, double value, double *step_s, GError **error)
 {
     const RhMeasuredRunQuestion *q = t->q;
     RhProblem c = *q->c;
     RhStack stack = *c.stack;
     g_autoptr(RhPlatform) hardware = rh_platform_copy(q->hardware);
-    for (int i = 0; i < RH_RUN_CAUSES; i++)
-        if (t->cause == RH_RUN_CAUSES)
-            change((RhRunCause)i, value < 1 ? limits[i].slowest : limits[i].quickest, hardware,
+    for (int i = 0; i < RH_CAUSE_CAUSES; i++)
+        if (t->cause == RH_CAUSE_CAUSES)
+            change((RhMeasuredCause)i, value < 1 ? limits[i].slowest : limits[i].quickest, hardware,
                    &stack);
-        else if (t->cause == (RhRunCause)i)
+        else if (t->cause == (RhMeasuredCause)i)
             change(t->cause, value, hardware, &stack);
     g_autoptr(RhPlatform) view = rh_stack_platform(&stack, hardware);
     c.platform = view;
@@ -100,9 +100,9 @@ static bool step_of(Trial *t, double value, double *step_s, GError **error)
 /* --- the search --- */
 
 /* The middle of two values: of factors their geometric mean, of seconds the arithmetic one. */
-static double middle(RhRunCause cause, double a, double b)
+static double middle(RhMeasuredCause cause, double a, double b)
 {
-    return cause == RH_RUN_HOST ? (a + b) / 2 : sqrt(a * b);
+    return cause == RH_CAUSE_HOST ? (a + b) / 2 : sqrt(a * b);
 }
 
 /* Finds the value between `from`, whose step is too near the prediction, and `to`, whose step is
@@ -131,10 +131,10 @@ static bool close_in(Trial *t, double from, double to, double *value, GError **e
 
 static double now_of(const Trial *t)
 {
-    return t->cause == RH_RUN_HOST ? t->q->c->stack->kernel_gap_s.value : 1;
+    return t->cause == RH_CAUSE_HOST ? t->q->c->stack->kernel_gap_s.value : 1;
 }
 
-static bool explain_cause(Trial *t, double predicted_s, RhRunCauseAnswer *out, GError **error)
+static bool explain_cause(Trial *t, double predicted_s, RhMeasuredCauseAnswer *out, GError **error)
 {
     bool slower = t->q->measured_s > predicted_s;
     double end = slower ? limits[t->cause].slowest : limits[t->cause].quickest, reached_s = 0;
@@ -169,16 +169,16 @@ static void fill_shares(const RhRehearsal *r, RhMeasuredRun *out)
 {
     static const char *const compute[] = {"compute", NULL}, *const exposed[] = {"exposed", NULL},
                              *const waiting[] = {"waiting", NULL};
-    out->causes[RH_RUN_KERNELS].share_s = terms_s(r->costs, compute);
-    out->causes[RH_RUN_LINKS].share_s = terms_s(r->costs, exposed);
-    out->causes[RH_RUN_WAITING].share_s = terms_s(r->costs, waiting);
+    out->causes[RH_CAUSE_KERNELS].share_s = terms_s(r->costs, compute);
+    out->causes[RH_CAUSE_LINKS].share_s = terms_s(r->costs, exposed);
+    out->causes[RH_CAUSE_WAITING].share_s = terms_s(r->costs, waiting);
 }
 
 /* Waiting is a consequence: there is no constant that would make it less. What would is bounded by
  * what it takes now. */
 static void explain_less_waiting(RhMeasuredRun *out)
 {
-    RhRunCauseAnswer *w = &out->causes[RH_RUN_WAITING];
+    RhMeasuredCauseAnswer *w = &out->causes[RH_CAUSE_WAITING];
     double less_s = out->predicted_s - out->measured_s;
     if (less_s <= 0 || w->share_s <= 0)
         return;
@@ -190,7 +190,7 @@ static void explain_less_waiting(RhMeasuredRun *out)
 bool rh_measured_run_explained(const RhMeasuredRun *run)
 {
     bool any = false;
-    for (int i = 0; i < RH_RUN_CAUSES; i++)
+    for (int i = 0; i < RH_CAUSE_CAUSES; i++)
         any |= run->causes[i].explains;
     return any;
 }
@@ -210,21 +210,22 @@ bool rh_measured_run_explain(const RhMeasuredRunQuestion *q, RhMeasuredRun *out,
     if (!r)
         return false;
     run.predicted_s = r->step_time_s;
-    for (int cause = 0; cause < RH_RUN_CAUSES; cause++) {
-        t.cause = (RhRunCause)cause;
+    for (int cause = 0; cause < RH_CAUSE_CAUSES; cause++) {
+        t.cause = (RhMeasuredCause)cause;
         if (!explain_cause(&t, run.predicted_s, &run.causes[cause], error))
             return false;
     }
     fill_shares(r, &run);
     explain_less_waiting(&run);
-    t.cause = RH_RUN_CAUSES;
+    t.cause = RH_CAUSE_CAUSES;
     if (!rh_measured_run_explained(&run) &&
         !step_of(&t, run.measured_s > run.predicted_s ? 0 : 1, &run.together_s, error))
         return false;
     const RhDeviceCurves *curves = &q->hardware->device->curves;
     run.clock_frac =
-        scaled_frac(curves->sustained_clock_frac.value, run.causes[RH_RUN_KERNELS].value);
-    run.memory_frac = scaled_frac(curves->memory_peak_frac.value, run.causes[RH_RUN_KERNELS].value);
+        scaled_frac(curves->sustained_clock_frac.value, run.causes[RH_CAUSE_KERNELS].value);
+    run.memory_frac =
+        scaled_frac(curves->memory_peak_frac.value, run.causes[RH_CAUSE_KERNELS].value);
     *out = run;
     return true;
 }
@@ -247,8 +248,8 @@ static void put_causes(RhJsonWriter *w, const RhMeasuredRun *run)
 {
     rh_json_begin_object(w, "fit");
     rh_json_begin_array(w, "causes");
-    for (int i = 0; i < RH_RUN_CAUSES; i++) {
-        const RhRunCauseAnswer *c = &run->causes[i];
+    for (int i = 0; i < RH_CAUSE_CAUSES; i++) {
+        const RhMeasuredCauseAnswer *c = &run->causes[i];
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "name", limits[i].name);
         rh_json_put_bool(w, "explains", c->explains);
@@ -266,12 +267,12 @@ static void put_causes(RhJsonWriter *w, const RhMeasuredRun *run)
 char *rh_measured_run_profile(const RhMeasuredRun *run, const RhPlatform *hardware,
                               const char *source, const char *date)
 {
-    if (!run->causes[RH_RUN_KERNELS].explains)
+    if (!run->causes[RH_CAUSE_KERNELS].explains)
         return NULL;
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     g_autofree char *about =
         g_strdup_printf("one scale of the kernels' rates, %.4g, by a step of %.6g s: %s",
-                        run->causes[RH_RUN_KERNELS].value, run->measured_s, source);
+                        run->causes[RH_CAUSE_KERNELS].value, run->measured_s, source);
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "schema", "rehearse.profile/1");
     rh_json_put_string(w, "platform", hardware->name);

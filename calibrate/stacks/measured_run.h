@@ -9,12 +9,12 @@
 #include "strategies/train/train.h"
 
 typedef enum {
-    RH_RUN_KERNELS, /* rates of compute and memory, times a factor */
-    RH_RUN_LINKS,   /* rates of NVLink, NICs and the fabric, times a factor */
-    RH_RUN_WAITING, /* the speed of one GPU, which the others wait for */
-    RH_RUN_HOST,    /* seconds of launching after each kernel */
-    RH_RUN_CAUSES,
-} RhRunCause;
+    RH_CAUSE_KERNELS, /* rates of compute and memory, times a factor */
+    RH_CAUSE_LINKS,   /* rates of NVLink, NICs and the fabric, times a factor */
+    RH_CAUSE_WAITING, /* the speed of one GPU, which the others wait for */
+    RH_CAUSE_HOST,    /* seconds of launching after each kernel */
+    RH_CAUSE_CAUSES,
+} RhMeasuredCause;
 
 typedef struct {
     bool explains;
@@ -23,11 +23,11 @@ typedef struct {
     double share_s; /* of the predicted step: its part */
     double
         reached_s; /* the nearest step that the cause alone can make, where it does not explain */
-} RhRunCauseAnswer;
+} RhMeasuredCauseAnswer;
 
 typedef struct {
     double measured_s, predicted_s;
-    RhRunCauseAnswer causes[RH_RUN_CAUSES];
+    RhMeasuredCauseAnswer causes[RH_CAUSE_CAUSES];
     double
         together_s; /* the step with every cause at its limit, where none explains it alone; else 0 */
     /* the scaled constants of the device, where kernels explain it */
@@ -53,4 +53,4 @@ bool rh_measured_run_explain(const RhMeasuredRunQuestion *question, RhMeasuredRu
  * measured time was, `date` "2026-11". Caller frees. */
 char *rh_measured_run_profile(const RhMeasuredRun *run, const RhPlatform *hardware,
                               const char *source, const char *date);
-const char *rh_run_cause_name(RhRunCause cause);
+const char *rh_measured_cause_name(RhMeasuredCause cause);

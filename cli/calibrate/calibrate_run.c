@@ -122,29 +122,29 @@ static char *speed_text(double factor)
 }
 
 /* Returns what the cause would have to be. Caller frees. */
-static char *cause_text(const RhMeasuredRun *run, RhRunCause cause)
+static char *cause_text(const RhMeasuredRun *run, RhMeasuredCause cause)
 {
-    const RhRunCauseAnswer *c = &run->causes[cause];
+    const RhMeasuredCauseAnswer *c = &run->causes[cause];
     bool slower = run->measured_s > run->predicted_s;
     g_autofree char *reached = seconds_text(c->reached_s), *share = seconds_text(c->share_s);
     if (!c->explains)
         return g_strdup_printf(
             "cannot explain it alone: %s at %s", reached,
-            cause == RH_RUN_LINKS
+            cause == RH_CAUSE_LINKS
                 ? (slower ? "a hundredth of the rates" : "a hundred times the rates")
-            : cause == RH_RUN_WAITING
+            : cause == RH_CAUSE_WAITING
                 ? (slower ? "a fiftieth of a GPU's speed" : "no waiting at all")
-            : cause == RH_RUN_HOST
+            : cause == RH_CAUSE_HOST
                 ? (slower ? "5 ms after each kernel" : "no time after kernels")
                 : (slower ? "a twentieth of their rates" : "the data sheet's rates"));
-    if (cause == RH_RUN_KERNELS) {
+    if (cause == RH_CAUSE_KERNELS) {
         g_autofree char *speed = speed_text(c->value);
         return g_strdup_printf("every kernel %s (they take %s of the step)", speed, share);
     }
-    if (cause == RH_RUN_LINKS)
+    if (cause == RH_CAUSE_LINKS)
         return g_strdup_printf("links at %.3g %% of their rates (%s is exposed now)",
                                100 * c->value, share);
-    if (cause == RH_RUN_WAITING)
+    if (cause == RH_CAUSE_WAITING)
         return slower
                    ? g_strdup_printf("one GPU at %.1f %% of its speed, and the others wait for "
                                      "it (waiting takes %s now)",
@@ -214,19 +214,19 @@ static char *text_of(const RhMeasuredRun *one, const Run *run, const char *saved
     GString *out = g_string_new(NULL);
     g_autofree char *measured = seconds_text(one->measured_s),
                     *predicted = seconds_text(one->predicted_s),
-                    *speed = speed_text(one->causes[RH_RUN_KERNELS].value);
+                    *speed = speed_text(one->causes[RH_CAUSE_KERNELS].value);
     g_autofree char *head =
         g_strdup_printf("measured: %s a step (%s), predicted: %s, %+.1f %%", measured, run->source,
                         predicted, 100 * (one->predicted_s / one->measured_s - 1));
     rh_text_wrap(out, head, 2, 79);
     g_string_append_printf(out, "what would have to be wrong for %s, each alone:\n", measured);
-    for (int cause = 0; cause < RH_RUN_CAUSES; cause++) {
-        g_autofree char *text = cause_text(one, (RhRunCause)cause);
-        g_string_append_printf(out, "  %-14s ", rh_run_cause_name((RhRunCause)cause));
+    for (int cause = 0; cause < RH_CAUSE_CAUSES; cause++) {
+        g_autofree char *text = cause_text(one, (RhMeasuredCause)cause);
+        g_string_append_printf(out, "  %-14s ", rh_measured_cause_name((RhMeasuredCause)cause));
         rh_text_wrap(out, text, 17, 79);
     }
     g_autofree char *fitted =
-        one->causes[RH_RUN_KERNELS].explains
+        one->causes[RH_CAUSE_KERNELS].explains
             ? g_strdup_printf("fitted: one scale, as one run tells no more: kernels of %s on %s "
                               "%s (sustained_clock %.4g, memory.peak %.4g)",
                               one->stack, run->in->hardware->device->name, speed, one->clock_frac,
@@ -267,7 +267,7 @@ static int answer(const RhArguments *a, const RhMeasuredRun *one, const Run *run
     rh_fail(error, RH_ERROR_NO_ANSWER,
             "no profile: with all kernels at their limit the step takes %.4g s, not %.4g\nhelp: "
             "correct the job (-w, --global-batch, --seq, --gpus, -s) or the time",
-            one->causes[RH_RUN_KERNELS].reached_s, one->measured_s);
+            one->causes[RH_CAUSE_KERNELS].reached_s, one->measured_s);
     return 1;
 }
 

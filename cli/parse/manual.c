@@ -83,7 +83,8 @@ static void append_command(GString *out, const RhCommand *c)
     g_string_append(out, "\n");
     append_word(out, c->summary);
     g_string_append(out, "\n.PP\n");
-    append_lines(out, c->about, false);
+    g_autofree char *about = rh_command_about(c);
+    append_lines(out, about, false);
     bool shared = false;
     for (const RhOption *const *table = c->tables; *table; table++) {
         if (*table == rh_options_shared)

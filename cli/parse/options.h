@@ -39,6 +39,7 @@ typedef struct {
     int64_t low, high;
     bool positive;                     /* a quantity must be more than 0 */
     const char *const *(*names)(void); /* what the value may be, beside files: for completions */
+    bool names_told;                   /* the help lists these names */
     bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;
     bool usual;  /* most inputs need it: said along where something required is missing */
@@ -71,6 +72,7 @@ typedef struct {
     int32_t operands_low, operands_high;
     const char *summary;           /* one line */
     const char *about;             /* --help: what it does, how to read the answer */
+    char *(*about_rows)(void);     /* lines that follow it, made from a table; NULL: none */
     const char *examples;          /* --help: commands to copy, one a line */
     const RhOption *const *tables; /* NULL-ended */
     int (*run)(const RhArguments *arguments, GError **error); /* exit status; error when it fails */
@@ -91,6 +93,8 @@ char *rh_option_text(const RhCommand *command, const RhOption *option);
 /* Is a required option, before it in the tables, one that it may stand in place of? */
 bool rh_option_has_stand_in(const RhCommand *command, const RhOption *option);
 char *rh_options_help_short(const RhCommand *command);
+/* What a command does, with the rows of its table. Caller frees. */
+char *rh_command_about(const RhCommand *command);
 char *rh_options_help_long(const RhCommand *command);
 /* The row of a command with this long name; NULL when it has none. */
 const RhOption *rh_options_find(const RhCommand *command, const char *name, size_t length);

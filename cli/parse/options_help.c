@@ -76,6 +76,10 @@ char *rh_option_text(const RhCommand *c, const RhOption *o)
         g_autofree char *list = g_strjoinv(", ", choices);
         g_string_append_printf(text, ": %s", list);
     }
+    if (o->names_told) {
+        g_autofree char *list = g_strjoinv(", ", (char **)o->names());
+        g_string_append_printf(text, ": %s", list);
+    }
     if (o->required)
         append_needed(text, c, o);
     else if (o->otherwise && strcmp(o->otherwise, "0") != 0)
@@ -137,11 +141,18 @@ char *rh_options_help_short(const RhCommand *command)
     return g_string_free(out, FALSE);
 }
 
+char *rh_command_about(const RhCommand *command)
+{
+    g_autofree char *rows = command->about_rows ? command->about_rows() : NULL;
+    return g_strconcat(command->about, rows, NULL);
+}
+
 char *rh_options_help_long(const RhCommand *command)
 {
     GString *out = g_string_new(NULL);
     append_usage(out, command);
-    g_string_append_printf(out, "\n%s", command->about);
+    g_autofree char *about = rh_command_about(command);
+    g_string_append_printf(out, "\n%s", about);
     append_options(out, command);
     if (*command->examples) {
         g_auto(GStrv) lines = g_strsplit(command->examples, "\n", -1);

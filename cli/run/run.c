@@ -8,10 +8,12 @@
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/run/run_words.h"
+#include "report/format.h"
 #include "report/run/run_over_time.h"
 #include "report/run/run_picture.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/policies/policies.h"
+#include "strategies/run/run_estimate.h"
 #include "strategies/search/plan.h"
 
 #define CLOSE_FRAC  1e-3 /* of the mean time: its 95 % interval */
@@ -21,7 +23,7 @@ typedef struct {
     const RhArguments *a;
     RhInputs *in;
     RhCheckpointWords words;
-    RhCheckpointPlan checkpoint;
+    RhCheckpointSetup checkpoint;
     RhTrainingRun run;
     GArray *trace_s;
     RhRehearsal *r; /* NULL: the step's time is given */
@@ -74,22 +76,22 @@ static void settle_checkpoint(Query *q)
 {
     const RhCheckpointWords *w = &q->words;
     const RhPlatform *p = q->in->c.platform;
-    RhCheckpointPlan *plan = &q->checkpoint;
-    plan->bytes = rh_checkpoint_bytes(&q->in->c);
-    plan->storage_bytes_per_s = rh_checkpoint_storage(q->in->c.job.gpus);
+    RhCheckpointSetup *setup = &q->checkpoint;
+    setup->bytes = rh_checkpoint_bytes(&q->in->c);
+    setup->storage_bytes_per_s = rh_checkpoint_storage(q->in->c.job.gpus);
     if (w->storage_bytes_per_s > 0)
-        plan->storage_bytes_per_s = (RhFact){.value = w->storage_bytes_per_s, .source = "given"};
-    plan->client_bytes_per_s = w->client_bytes_per_s;
-    plan->async = w->async;
-    plan->exposed_frac = q->r ? rh_report_exposed_frac(q->r) : 0;
-    q->run.checkpoint = rh_checkpoint_times(plan, p, q->run.nodes_count);
+        setup->storage_bytes_per_s = (RhFact){.value = w->storage_bytes_per_s, .source = "given"};
+    setup->client_bytes_per_s = w->client_bytes_per_s;
+    setup->async = w->async;
+    setup->exposed_frac = q->r ? rh_report_exposed_frac(q->r) : 0;
+    q->run.checkpoint = rh_checkpoint_times(setup, p, q->run.nodes_count);
     q->run.checkpoint.every_s = w->every_s;
     if (w->write_s > 0)
         q->run.checkpoint.write_s = w->write_s;
     if (w->read_s > 0)
         q->run.checkpoint.read_s = w->read_s;
     if (w->write_s > 0 && w->read_s > 0)
-        plan->bytes = 0;
+        setup->bytes = 0;
     double nics = p->nic_bytes_per_s.value * p->nics_per_node * q->run.nodes_count;
     q->run.memory_every_s = w->memory_every_s;
     q->run.memory_read_s = nics > 0 ? rh_checkpoint_bytes(&q->in->c) / nics : 0;
@@ -230,6 +232,17 @@ static int run(const RhArguments *a, GError **error)
     return status;
 }
 
+/* A line for each policy. */
+static char *policy_lines(void)
+{
+    GString *out = g_string_new(NULL);
+    for (const RhRunPolicy *const *p = rh_run_policies(); *p; p++) {
+        g_autofree char *line = g_strdup_printf("  %-8s %s", (*p)->name, (*p)->about);
+        rh_text_wrap(out, line, 11, 79);
+    }
+    return g_string_free(out, FALSE);
+}
+
 static const RhOption own[] = {
     RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T", "tokens to train on",
               .quantity = RH_QUANTITY_TOKENS, .positive = true, .required = true),
@@ -241,7 +254,7 @@ static const RhOption own[] = {
               .positive = true),
     RH_OPTION(failures, "failures", 0, RH_OPTION_TEXT, "NAME|FILE",
               "what fails how often: llama-3, meta-rsc-1, meta-rsc-2, with ,weibull=SHAPE or "
-              ",bad=3%x10; or a file with the times of failures in seconds",
+              ",bad=3%x10; or a file with their times (a column `seconds`)",
               .otherwise = "llama-3"),
     RH_OPTION(mtbf_s, "mtbf", 0, RH_OPTION_QUANTITY, "3h",
               "mean time between failures of the whole job (by the rates and its GPUs)",
@@ -252,14 +265,13 @@ static const RhOption own[] = {
     RH_OPTION(detection_s, "detection", 0, RH_OPTION_QUANTITY, "1min",
               "until a failure is noticed and the job ended (the default is NCCL's time-out in "
               "PyTorch)",
-              .quantity = RH_QUANTITY_S, .otherwise = "10min"),
+              .quantity = RH_QUANTITY_S, .otherwise = G_STRINGIFY(RH_RUN_DETECTION_MIN) "min"),
     RH_OPTION(startup_s, "startup", 0, RH_OPTION_QUANTITY, "2min",
               "start of the job without reading the checkpoint (the default is MLPerf v5.0's, "
               "405B on 8,192 H100)",
-              .quantity = RH_QUANTITY_S, .otherwise = "371s"),
-    RH_OPTION(policy, "policy", 0, RH_OPTION_TEXT, "NAME",
-              "restart, spares, memory, shrink or groups", .names = rh_run_policy_names,
-              .otherwise = "restart"),
+              .quantity = RH_QUANTITY_S, .otherwise = G_STRINGIFY(RH_RUN_STARTUP_S) "s"),
+    RH_OPTION(policy, "policy", 0, RH_OPTION_TEXT, "NAME", "what follows a failure",
+              .names = rh_run_policy_names, .names_told = true, .otherwise = "restart"),
     RH_OPTION(spares, "spares", 0, RH_OPTION_TEXT, "LIST",
               "spare nodes: hot=8 (up, and paid), cold=8, swap=10min until a cold one is up "
               "(as many as are needed)"),
@@ -287,10 +299,9 @@ const RhCommand rh_command_run = {
              "over drawn runs of the same step. The interval between checkpoints is searched\n"
              "unless it is given; Young's and Daly's formulas stand beside it. `what would\n"
              "pay` is the goodput with one thing changed, on the same failures.\n\n"
-             "Policies: restart (from storage, on a node that the cluster always has), spares\n"
-             "(a pool: --spares), memory (copies in peers' memory, each --checkpoint\n"
-             "memory=1min of work), shrink (fewer replicas until a node is repaired), groups\n"
-             "(the other replicas go on).\n",
+             "Policies (spares are a pool of --spares; copies in memory are taken after each\n"
+             "--checkpoint memory=1min of work):\n",
+    .about_rows = policy_lines,
     .examples = "rehearse run -w llama-3.1-405b -p llama3-roce --gpus 16384 \\\n"
                 "    --global-batch 2048 --seq 8192 -s tp8,pp16,mb1,vpp8 \\\n"
                 "    --tokens 15.6T --goodput 90%\n"

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/csv.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "strategies/run/failure_file.h"
 #include "strategies/run/failure_rates.h"
 
 /* A key of a list "key=value,key,...", and the quantity that it takes; NONE: a switch. */
@@ -84,35 +84,6 @@ bool rh_run_words_checkpoint(const char *text, RhCheckpointWords *out, GError **
 
 /* --- failures --- */
 
-/* One time a line, in seconds; a line that does not begin with a digit first is a heading. */
-static bool read_trace(const char *path, GArray *trace_s, GError **error)
-{
-    g_autofree char *text = NULL;
-    if (!g_file_get_contents(path, &text, NULL, error))
-        return false;
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (guint i = 0; lines[i]; i++) {
-        g_autofree char *word = g_strndup(lines[i], strcspn(lines[i], ",\r"));
-        double t_s = 0;
-        if (!*g_strstrip(word) || *word == '#' || (i == 0 && !g_ascii_isdigit(*word)))
-            continue;
-        if (!rh_quantity_parse(word, RH_QUANTITY_COUNT, &t_s, NULL))
-            return rh_fail(
-                error, RH_ERROR_INPUT,
-                "%s:%u:1: \"%s\" is no time in seconds\nhelp: a number a line, ascending", path,
-                i + 1, word);
-        if (trace_s->len > 0 && t_s < g_array_index(trace_s, double, trace_s->len - 1))
-            return rh_fail(error, RH_ERROR_INPUT,
-                           "%s:%u:1: %s s is before the failure in front of it\n"
-                           "help: sort the lines by time",
-                           path, i + 1, word);
-        g_array_append_val(trace_s, t_s);
-    }
-    return trace_s->len > 0 ||
-           rh_fail(error, RH_ERROR_INPUT, "%s: no failure in it\nhelp: a number a line, in seconds",
-                   path);
-}
-
 /* "3%x10": a share of nodes, and how many times as often they fail. */
 static bool read_bad(const char *text, RhTrainingRun *run, GError **error)
 {
@@ -146,7 +117,7 @@ bool rh_run_words_failures(const char *text, RhTrainingRun *run, GArray *trace_s
     run->rates = rh_failure_rates_by_name(words[0]);
     if (!run->rates && !g_file_test(words[0], G_FILE_TEST_EXISTS)) {
         rh_fail_unknown(error, "failure rate", words[0], rh_failure_rates_names());
-        rh_error_help(error, "or a file with the times of failures in seconds, one a line");
+        rh_error_help(error, "or a file with the times of failures: a column `seconds`");
         return false;
     }
     for (int i = 1; words[0] && words[i]; i++)
@@ -160,7 +131,7 @@ bool rh_run_words_failures(const char *text, RhTrainingRun *run, GArray *trace_s
                        words[1]);
     run->rates = rh_failure_rates_by_name(rh_failure_rates_names()[0]);
     run->law = RH_LAW_TRACE;
-    if (!read_trace(words[0], trace_s, error))
+    if (!rh_failure_file_load(words[0], trace_s, error))
         return false;
     run->trace_s = (const double *)(const void *)trace_s->data;
     run->trace_count = (int32_t)trace_s->len;

@@ -8,7 +8,7 @@ typedef struct {
     const RhQuestion *q;
     const RhTrainingRun *run;
     const RhRunResult *result;
-    const RhCheckpointPlan *checkpoint; /* bytes 0: its times were given */
+    const RhCheckpointSetup *checkpoint; /* bytes 0: its times were given */
     const GArray *changes;              /* RhRunChange */
     const RhLayout *layout;             /* NULL: the step's time was given */
     const char *rates_about;            /* NULL: a trace */

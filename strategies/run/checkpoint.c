@@ -30,25 +30,25 @@ static double nics_bytes_per_s(const RhPlatform *p)
     return p->nic_bytes_per_s.value * p->nics_per_node;
 }
 
-RhCheckpointTimes rh_checkpoint_times(const RhCheckpointPlan *plan, const RhPlatform *p,
+RhCheckpointTimes rh_checkpoint_times(const RhCheckpointSetup *setup, const RhPlatform *p,
                                       int32_t nodes)
 {
     double nics = nics_bytes_per_s(p);
-    double client = plan->client_bytes_per_s > 0 ? plan->client_bytes_per_s : nics;
+    double client = setup->client_bytes_per_s > 0 ? setup->client_bytes_per_s : nics;
     if (nics > 0)
         client = fmin(client, nics);
-    double rate = plan->storage_bytes_per_s.value;
+    double rate = setup->storage_bytes_per_s.value;
     if (client > 0)
         rate = fmin(rate, client * nodes);
-    double time_s = plan->bytes / rate;
+    double time_s = setup->bytes / rate;
     RhCheckpointTimes t = {.write_s = time_s, .read_s = time_s};
     double links =
         p->host_bytes_per_s.value * (p->gpus_per_node / fmax(p->host_gpus_per_link.value, 1));
-    if (!plan->async || links <= 0)
+    if (!setup->async || links <= 0)
         return t;
-    t.write_s = plan->bytes / (links * nodes);
+    t.write_s = setup->bytes / (links * nodes);
     t.drain_s = time_s;
     if (nics > 0) /* communication that is waited for has the rest of the NICs */
-        t.slow_frac = plan->exposed_frac * fmin(rate / nodes / nics, 1);
+        t.slow_frac = setup->exposed_frac * fmin(rate / nodes / nics, 1);
     return t;
 }

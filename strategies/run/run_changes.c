@@ -83,7 +83,8 @@ GArray *rh_run_changes(const RhTrainingRun *run, const RhRunResult *result)
         if (changed.checkpoint.every_s <= 0)
             changed.checkpoint.every_s = result->every_s;
         changes[i].apply(&changed);
-        changed.least = changed.most = CHANGE_RUNS;
+        changed.most = CHANGE_RUNS;
+        changed.least = CHANGE_RUNS - 1; /* or fewer of runs that are all alike */
         RhRunResult r;
         if (!rh_training_run_check(&changed, NULL) || !rh_run_replicate(&changed, &r, NULL) ||
             r.timed_out)

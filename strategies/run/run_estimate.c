@@ -7,13 +7,13 @@
 double rh_run_estimate_frac(const RhProblem *c, const RhFailureRates *rates)
 {
     int32_t gpus = c->job.gpus;
-    RhCheckpointPlan plan = {.bytes = rh_checkpoint_bytes(c),
-                             .storage_bytes_per_s = rh_checkpoint_storage(gpus)};
+    RhCheckpointSetup setup = {.bytes = rh_checkpoint_bytes(c),
+                               .storage_bytes_per_s = rh_checkpoint_storage(gpus)};
     int32_t nodes = MAX(gpus / c->platform->gpus_per_node, 1);
-    RhCheckpointTimes times = rh_checkpoint_times(&plan, c->platform, nodes);
+    RhCheckpointTimes times = rh_checkpoint_times(&setup, c->platform, nodes);
     RhIntervalProblem p = {.mtbf_s = rh_failure_rates_mtbf_s(rates, gpus),
                            .write_s = times.write_s,
-                           .down_s = RH_RUN_DETECTION_S,
+                           .down_s = 60.0 * RH_RUN_DETECTION_MIN,
                            .restart_s = RH_RUN_STARTUP_S + times.read_s};
     return rh_interval_goodput_frac(&p, rh_interval_best_s(&p));
 }

@@ -4,7 +4,7 @@
 #include "strategies/problem.h"
 #include "strategies/run/training_run.h"
 
-#define RH_RUN_DETECTION_S 600.0 /* PyTorch's default time-out of NCCL collectives */
-#define RH_RUN_STARTUP_S   371.0 /* MLPerf v5.0, 405B on 8,192 H100: init_start to run_start */
+#define RH_RUN_DETECTION_MIN 10  /* PyTorch's default time-out of NCCL collectives */
+#define RH_RUN_STARTUP_S     371 /* MLPerf v5.0, 405B on 8,192 H100: init_start to run_start */
 
 double rh_run_estimate_frac(const RhProblem *c, const RhFailureRates *rates);

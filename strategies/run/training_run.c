@@ -3,6 +3,9 @@
 #include "base/error.h"
 #include "strategies/run/run_state.h"
 
+#define YEAR_S      (365.25 * 86400)
+#define WORK_MOST_S (1000 * YEAR_S) /* longer runs are typing errors */
+
 const char *rh_run_time_name(RhRunTime time)
 {
     static const char *const names[RH_RUN_TIMES_LAST] = {
@@ -60,6 +63,11 @@ bool rh_training_run_check(const RhTrainingRun *run, GError **error)
 {
     if (!(run->work_s > 0))
         return rh_fail(error, RH_ERROR_USAGE, "a run without work");
+    if (run->work_s > WORK_MOST_S)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the work takes %.3g years without a failure: too long to be drawn\n"
+                       "help: fewer tokens, or more GPUs",
+                       run->work_s / YEAR_S);
     if (run->law != RH_LAW_TRACE && !(run->mtbf_s > 0))
         return rh_fail(error, RH_ERROR_USAGE, "the time between failures is more than 0");
     if (run->least < 2 || run->most < run->least)

@@ -91,6 +91,6 @@ typedef enum {
 } RhRunTime;
 const char *rh_run_time_name(RhRunTime time);
 
-/* RH_ERROR_USAGE or RH_ERROR_INPUT: rates of zero, a trace out of order, a pool of spares larger than
+/* RH_ERROR_USAGE or RH_ERROR_INPUT: work of more than a thousand years, rates of zero, a trace out of order, a pool of spares larger than
  * the cluster; RH_ERROR_NO_ANSWER: a job that makes no progress. */
 bool rh_training_run_check(const RhTrainingRun *run, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -30,16 +30,16 @@ static RhMeasuredRun explained(const TrainKit *k, double factor)
 }
 
 /* The step with a cause at the value that explains the run. */
-static double step_with(const TrainKit *k, RhRunCause cause, double value)
+static double step_with(const TrainKit *k, RhMeasuredCause cause, double value)
 {
     RhProblem c = k->c;
     RhStack stack = *c.stack;
     RhLayout layout = train_layout(k, LAYOUT);
     g_autoptr(RhPlatform) hardware = rh_platform_copy(k->bare);
-    if (cause == RH_RUN_LINKS) {
+    if (cause == RH_CAUSE_LINKS) {
         hardware->nvlink_bytes_per_s.value *= value;
         hardware->nic_bytes_per_s.value *= value;
-    } else if (cause == RH_RUN_WAITING)
+    } else if (cause == RH_CAUSE_WAITING)
         rh_platform_gpu_slow(hardware, 0, value);
     else
         stack.kernel_gap_s.value = value;
@@ -55,16 +55,16 @@ static void each_cause_that_explains_makes_the_measured_step(void)
     g_auto(TrainKit) k = kit();
     for (size_t i = 0; i < G_N_ELEMENTS(factors); i++) {
         RhMeasuredRun run = explained(&k, factors[i]);
-        for (int cause = RH_RUN_LINKS; cause < RH_RUN_CAUSES; cause++) {
-            const RhRunCauseAnswer *c = &run.causes[cause];
-            if (!c->explains || (cause == RH_RUN_WAITING && factors[i] < 1))
+        for (int cause = RH_CAUSE_LINKS; cause < RH_CAUSE_CAUSES; cause++) {
+            const RhMeasuredCauseAnswer *c = &run.causes[cause];
+            if (!c->explains || (cause == RH_CAUSE_WAITING && factors[i] < 1))
                 continue;
-            RH_CHECK_CLOSE(step_with(&k, (RhRunCause)cause, c->value), run.measured_s, 1e-3);
-            CU_ASSERT_TRUE(cause == RH_RUN_HOST ? (c->value > c->now) == (factors[i] > 1)
-                                                : (c->value < 1) == (factors[i] > 1));
+            RH_CHECK_CLOSE(step_with(&k, (RhMeasuredCause)cause, c->value), run.measured_s, 1e-3);
+            CU_ASSERT_TRUE(cause == RH_CAUSE_HOST ? (c->value > c->now) == (factors[i] > 1)
+                                                  : (c->value < 1) == (factors[i] > 1));
         }
-        CU_ASSERT_TRUE(run.causes[RH_RUN_KERNELS].explains);
-        CU_ASSERT_TRUE(run.causes[RH_RUN_HOST].explains);
+        CU_ASSERT_TRUE(run.causes[RH_CAUSE_KERNELS].explains);
+        CU_ASSERT_TRUE(run.causes[RH_CAUSE_HOST].explains);
     }
 }
 
@@ -73,7 +73,7 @@ static void nothing_explains_the_impossible(void)
 {
     g_auto(TrainKit) k = kit();
     RhMeasuredRun run = explained(&k, 0.2);
-    for (int cause = 0; cause < RH_RUN_CAUSES; cause++) {
+    for (int cause = 0; cause < RH_CAUSE_CAUSES; cause++) {
         CU_ASSERT_FALSE(run.causes[cause].explains);
         CU_ASSERT_TRUE(run.causes[cause].reached_s > run.measured_s);
     }
@@ -84,7 +84,7 @@ static void the_predicted_time_changes_nothing(void)
 {
     g_auto(TrainKit) k = kit();
     RhMeasuredRun run = explained(&k, 1);
-    RH_CHECK_CLOSE(run.causes[RH_RUN_KERNELS].value, 1, 1e-12);
+    RH_CHECK_CLOSE(run.causes[RH_CAUSE_KERNELS].value, 1, 1e-12);
     RH_CHECK_CLOSE(run.clock_frac, k.bare->device->curves.sustained_clock_frac.value, 1e-12);
 }
 

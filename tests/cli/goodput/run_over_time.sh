@@ -19,10 +19,13 @@ grep -c '<svg' page.html
 sed -n '/<svg/,/<.svg>/s/^<text class="soft".*>\(.*\)<.text>/\1/p' page.html
 sed -n '/id="data">/,/<\/script>/p' page.html | sed 's/^<script[^>]*>//; s/<.script>//; s/\\u003c/</g' |
     sed '$d' | cmp - page.json && echo 'what page.json holds'
-printf '100\n50\n' >backwards.csv
+printf 'seconds\n100\n50\n' >backwards.csv
 printf 'seconds\n1000\n2000\n' >trace.csv
 try --step-time 1s --failures trace.csv | head -2
 try --step-time 1s --failures backwards.csv
+printf '100\n' >nameless.csv
+try --step-time 1s --failures nameless.csv
+try --step-time 1e20s
 try --step-time 1s --failures nobody
 try --step-time 1s --mtbf 0s
 try --step-time 1s --mtbf 30s

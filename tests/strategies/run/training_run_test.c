@@ -298,6 +298,9 @@ static void bad_runs_are_refused(void)
     run.trace_count = 2;
     expect_error(&run, RH_ERROR_INPUT);
     run = llama_3();
+    run.work_s = 1e24; /* seconds */
+    expect_error(&run, RH_ERROR_USAGE);
+    run = llama_3();
     run.mtbf_s = 60; /* and 300 s to restart */
     expect_error(&run, RH_ERROR_NO_ANSWER);
     run.policy = rh_run_policy_by_name("spares");
@@ -318,6 +321,22 @@ static void a_seed_gives_the_same_run(void)
     CU_ASSERT_EQUAL(a.time_s.p90, b.time_s.p90);
     run.seed = 2;
     CU_ASSERT_NOT_EQUAL(replicated(&run).time_s.p90, a.time_s.p90);
+}
+
+/* Runs of very many failures are all alike: a few of them say what hundreds would. */
+static void runs_of_many_failures_are_drawn_few_times(void)
+{
+    RhTrainingRun run = llama_3();
+    run.mtbf_s = 120;
+    run.policy = rh_run_policy_by_name("groups");
+    run.least = 200;
+    run.most = 2000;
+    run.close_frac = 1e-3;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_TRUE(r.replications < 100 && r.half_frac < 2.5e-4);
+    CU_ASSERT_TRUE(r.time_s.p90 / r.time_s.p10 < 1.01);
+    run.mtbf_s = DAY_S;
+    CU_ASSERT_TRUE(replicated(&run).replications >= 200);
 }
 
 /* Draws that would take hours end at the deadline, and those until then are the answer. */
@@ -343,6 +362,7 @@ int main(void)
          the_best_interval_is_the_least_expected_time},
         {"replications_agree_with_the_closed_form", replications_agree_with_the_closed_form},
         {"where_the_time_went_sums_to_the_time", where_the_time_went_sums_to_the_time},
+        {"runs_of_many_failures_are_drawn_few_times", runs_of_many_failures_are_drawn_few_times},
         {"a_deadline_ends_the_draws", a_deadline_ends_the_draws},
         {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
