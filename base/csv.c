@@ -234,13 +234,19 @@ int32_t rh_csv_column(const RhCsv *csv, const char *name)
     return -1;
 }
 
+bool rh_csv_fail_help(const RhCsv *csv, const RhCsvRow *row, int32_t column, const char *what,
+                      const char *help, GError **error)
+{
+    g_autofree char *plain = rh_text_plain(row->cells[column]);
+    return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: %s \"%.60s\" %s\nhelp: %s", csv->name,
+                   row->lines[column], row->columns[column], csv->header.cells[column], plain, what,
+                   help);
+}
+
 bool rh_csv_fail(const RhCsv *csv, const RhCsvRow *row, int32_t column, const char *what,
                  GError **error)
 {
-    g_autofree char *plain = rh_text_plain(row->cells[column]);
-    return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: %s \"%.60s\" %s\nhelp: correct the cell",
-                   csv->name, row->lines[column], row->columns[column], csv->header.cells[column],
-                   plain, what);
+    return rh_csv_fail_help(csv, row, column, what, "correct the cell", error);
 }
 
 bool rh_csv_number(const RhCsv *csv, const RhCsvRow *row, int32_t column, double low, double high,

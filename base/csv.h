@@ -34,6 +34,9 @@ int32_t rh_csv_column(const RhCsv *csv, const char *name);
 /* Sets RH_ERROR_INPUT "file:line:col: COLUMN "text" WHAT" and returns false. */
 bool rh_csv_fail(const RhCsv *csv, const RhCsvRow *row, int32_t column, const char *what,
                  GError **error);
+/* Adds how to mend it. */
+bool rh_csv_fail_help(const RhCsv *csv, const RhCsvRow *row, int32_t column, const char *what,
+                      const char *help, GError **error);
 /* Reads a cell as a finite number in [low, high]; an empty cell, or column -1, gives 0.
  * RH_ERROR_INPUT. */
 bool rh_csv_number(const RhCsv *csv, const RhCsvRow *row, int32_t column, double low, double high,

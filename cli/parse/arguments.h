@@ -54,8 +54,9 @@ typedef struct {
     const char *sizes, *batches;
     double tokens, by_s, budget_usd, usd_per_kwh, pue;
     /* run */
-    const char *failures, *checkpoint, *policy, *spares;
-    double step_time_s, detection_s, startup_s, repair_s, goodput_frac;
+    const char *failures, *checkpoint, *policy, *spares, *detection, *diagnosis, *repair,
+        *maintenance, *spot, *elastic;
+    double step_time_s, startup_s, reshape_s, goodput_frac;
     int64_t replications;
     /* sweep */
     const char *shard, *folder, *retry;

@@ -1,6 +1,7 @@
 /* rehearse run: how long does the whole run take, with its failures and checkpoints? */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cli/inputs/inputs.h"
@@ -11,6 +12,7 @@
 #include "report/format.h"
 #include "report/run/run_over_time.h"
 #include "report/run/run_picture.h"
+#include "strategies/run/elastic_sizes.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/policies/policies.h"
 #include "strategies/run/run_estimate.h"
@@ -25,7 +27,10 @@ typedef struct {
     RhCheckpointWords words;
     RhCheckpointSetup checkpoint;
     RhTrainingRun run;
-    GArray *trace_s;
+    RhFailureWords failures;
+    GArray *spot;   /* RhSpotEvent */
+    GArray *speeds; /* double, by replicas */
+    double spot_usd_per_gpu_hour;
     RhRehearsal *r; /* NULL: the step's time is given */
     RhLayout layout;
 } Query;
@@ -63,12 +68,18 @@ static bool find_step(Query *q, GError **error)
     return true;
 }
 
+/* The layout of a step whose time is given, which says the nodes of a replica. */
+static bool find_layout(Query *q, GError **error)
+{
+    return !q->a->strategy || rh_inputs_layout(q->in, q->a->strategy, &q->layout, error);
+}
+
 /* Nodes of one data-parallel replica. */
 static int32_t group_nodes_of(const Query *q)
 {
     const RhLayout *l = &q->layout;
     int32_t node = q->in->c.platform->gpus_per_node;
-    int32_t gpus = q->r && l->dp > 0 ? q->in->c.job.gpus / l->dp : node;
+    int32_t gpus = l->dp > 0 ? q->in->c.job.gpus / l->dp : node;
     return MAX((gpus + node - 1) / node, 1);
 }
 
@@ -102,9 +113,7 @@ static bool read_words(Query *q, GError **error)
 {
     const RhArguments *a = q->a;
     RhTrainingRun *run = &q->run;
-    *run = (RhTrainingRun){.detection_s = a->detection_s,
-                           .startup_s = a->startup_s,
-                           .repair_s = a->repair_s,
+    *run = (RhTrainingRun){.startup_s = a->startup_s,
                            .swap_s = 600,
                            .policy = rh_run_policy_by_name(a->policy),
                            .spares_endless = !a->spares,
@@ -118,7 +127,15 @@ static bool read_words(Query *q, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--spares: the policy %s takes none\nhelp: --policy spares",
                        run->policy->name);
-    return rh_run_words_failures(a->failures, run, q->trace_s, error) &&
+    RhFailureRates *rates = &q->failures.rates;
+    return rh_run_words_failures(a->failures, &q->failures, run, error) &&
+           rh_run_words_times("--detection", a->detection, &run->detection_s,
+                              rh_run_words_detection, rates, error) &&
+           rh_run_words_times("--repair", a->repair, &run->repair_s, rh_run_words_repair, rates,
+                              error) &&
+           (!a->diagnosis || rh_run_words_diagnosis(a->diagnosis, run, rates, error)) &&
+           (!a->spot || rh_run_words_spot(a->spot, q->spot, &q->spot_usd_per_gpu_hour, error)) &&
+           (!a->maintenance || rh_run_words_stops(a->maintenance, run, error)) &&
            rh_run_words_checkpoint(a->checkpoint, &q->words, error) &&
            (!a->spares || rh_run_words_spares(a->spares, run, error));
 }
@@ -127,6 +144,23 @@ static double steps_of(const Query *q)
 {
     const RhJob *job = &q->in->c.job;
     return ceil(q->a->tokens / ((double)job->global_batch * (double)job->sequence));
+}
+
+/* Speeds of an elastic job by its layout; without one they are the replicas' share. */
+static void settle_speeds(Query *q)
+{
+    const RhLayout *l = &q->layout;
+    RhTrainingRun *run = &q->run;
+    if (l->dp < 2 || run->nodes_count / run->group_nodes != l->dp)
+        return;
+    RhElasticJob job = {.batch = q->in->c.job.global_batch,
+                        .micro_batch = MAX(l->microbatch, 1),
+                        .replicas = l->dp,
+                        .fill = (l->pp - 1.0) / MAX(l->vpp, 1),
+                        .even = strcmp(q->a->elastic, "even") == 0};
+    g_array_set_size(q->speeds, (guint)l->dp + 1);
+    rh_elastic_speeds(&job, (double *)(void *)q->speeds->data);
+    run->speeds = (const double *)(const void *)q->speeds->data;
 }
 
 static void settle_run(Query *q)
@@ -140,9 +174,15 @@ static void settle_run(Query *q)
     run->work_s = steps_of(q) * step_s;
     run->mtbf_s = a->mtbf_s > 0 ? a->mtbf_s : rh_failure_rates_mtbf_s(run->rates, c->job.gpus);
     run->group_nodes = MIN(group_nodes_of(q), run->nodes_count);
-    run->reshape_s = 0;
+    run->reshape_s = a->reshape_s;
+    run->step_s = step_s;
+    if (a->spot) {
+        run->spot = (const RhSpotEvent *)(const void *)q->spot->data;
+        run->spot_count = (int32_t)q->spot->len;
+    }
     run->deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s));
     run->progress = rh_terminal_progress;
+    settle_speeds(q);
     settle_checkpoint(q);
 }
 
@@ -197,7 +237,9 @@ static int show(Query *q, GError **error)
                           .step_s = q->run.work_s / steps_of(q),
                           .steps = steps_of(q),
                           .error_frac = q->r ? rh_report_error_frac(q->r) : 0,
-                          .usd_per_gpu_hour = q->in->hardware->price_usd_per_gpu_hour.value,
+                          .usd_per_gpu_hour = q->spot_usd_per_gpu_hour > 0
+                                                  ? q->spot_usd_per_gpu_hour
+                                                  : q->in->hardware->price_usd_per_gpu_hour.value,
                           .goal_frac = q->a->goodput_frac};
     g_autofree char *json = rh_report_run_over_time_json(&answer),
                     *text = rh_report_run_over_time_text(&answer);
@@ -216,7 +258,8 @@ static int answer(Query *q, GError **error)
     if (!read_words(q, error))
         return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
     q->in = rh_inputs_of(q->a, error);
-    if (!q->in || (q->a->step_time_s <= 0 && !find_step(q, error)))
+    bool found = q->in && (q->a->step_time_s <= 0 ? find_step(q, error) : find_layout(q, error));
+    if (!found)
         return 3;
     settle_run(q);
     return show(q, error);
@@ -224,11 +267,16 @@ static int answer(Query *q, GError **error)
 
 static int run(const RhArguments *a, GError **error)
 {
-    Query q = {.a = a, .trace_s = g_array_new(FALSE, FALSE, sizeof(double))};
+    Query q = {.a = a,
+               .failures.trace = g_array_new(FALSE, FALSE, sizeof(RhTimedFailure)),
+               .speeds = g_array_new(FALSE, FALSE, sizeof(double)),
+               .spot = g_array_new(FALSE, FALSE, sizeof(RhSpotEvent))};
     int status = answer(&q, error);
     rh_inputs_free(q.in);
     rh_rehearsal_free(q.r);
-    g_array_unref(q.trace_s);
+    g_array_unref(q.failures.trace);
+    g_array_unref(q.spot);
+    g_array_unref(q.speeds);
     return status;
 }
 
@@ -262,10 +310,13 @@ static const RhOption own[] = {
     RH_OPTION(checkpoint, "checkpoint", 0, RH_OPTION_TEXT, "LIST",
               "every=30min (the best interval), storage=2TB/s (122 MB/s a GPU, as for Llama 3), "
               "client=5GB/s of a node, async, write=30s, read=60s, memory=1min"),
-    RH_OPTION(detection_s, "detection", 0, RH_OPTION_QUANTITY, "1min",
-              "until a failure is noticed and the job ended (the default is NCCL's time-out in "
-              "PyTorch)",
-              .quantity = RH_QUANTITY_S, .otherwise = G_STRINGIFY(RH_RUN_DETECTION_MIN) "min"),
+    RH_OPTION(detection, "detection", 0, RH_OPTION_TEXT, "TIMES",
+              "until a failure is noticed and the job ended, for all or a component: "
+              "10min,host=30s (the default is NCCL's time-out in PyTorch)",
+              .otherwise = G_STRINGIFY(RH_RUN_DETECTION_MIN) "min"),
+    RH_OPTION(diagnosis, "diagnosis", 0, RH_OPTION_TEXT, "TIMES",
+              "until it is known what to replace: 5min,GPU=20min; missed=10% of failures come "
+              "again at once (0)"),
     RH_OPTION(startup_s, "startup", 0, RH_OPTION_QUANTITY, "2min",
               "start of the job without reading the checkpoint (the default is MLPerf v5.0's, "
               "405B on 8,192 H100)",
@@ -275,9 +326,20 @@ static const RhOption own[] = {
     RH_OPTION(spares, "spares", 0, RH_OPTION_TEXT, "LIST",
               "spare nodes: hot=8 (up, and paid), cold=8, swap=10min until a cold one is up "
               "(as many as are needed)"),
-    RH_OPTION(repair_s, "repair", 0, RH_OPTION_QUANTITY, "1d",
-              "until a node that failed is back (assumed)", .quantity = RH_QUANTITY_S,
-              .otherwise = "1d"),
+    RH_OPTION(repair, "repair", 0, RH_OPTION_TEXT, "TIMES",
+              "until a node that failed is back: 1d,GPU=3d (assumed)", .otherwise = "1d"),
+    RH_OPTION(elastic, "elastic", 0, RH_OPTION_CHOICE, "SIZES",
+              "sizes at which shrink and groups go on; even: only where all replicas have as many "
+              "micro-batches (DeepSpeed's rule)",
+              .choices = "any|even", .otherwise = "any"),
+    RH_OPTION(reshape_s, "reshape", 0, RH_OPTION_QUANTITY, "20s",
+              "to go on at another size, beside the restart (0; redundant: 20 s, Bamboo's)",
+              .quantity = RH_QUANTITY_S),
+    RH_OPTION(maintenance, "maintenance", 0, RH_OPTION_TEXT, "LIST",
+              "planned stops of all: every=30d,lasts=4h"),
+    RH_OPTION(spot, "spot", 0, RH_OPTION_TEXT, "FILE",
+              "nodes that come and go: a table seconds,instances or seconds,event,node; with "
+              "FILE,price=0.91USD of a GPU and hour"),
     RH_OPTION(goodput_frac, "goodput", 0, RH_OPTION_QUANTITY, "90%",
               "exit with status 1 below it, and say what each failure may cost for it",
               .quantity = RH_QUANTITY_FRAC),

@@ -110,12 +110,15 @@ static bool read_law(const char *word, RhTrainingRun *run, GError **error)
     return true;
 }
 
-bool rh_run_words_failures(const char *text, RhTrainingRun *run, GArray *trace_s, GError **error)
+bool rh_run_words_failures(const char *text, RhFailureWords *out, RhTrainingRun *run,
+                           GError **error)
 {
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    const RhFailureRates *named = rh_failure_rates_by_name(words[0]);
     run->law = RH_LAW_EXPONENTIAL;
-    run->rates = rh_failure_rates_by_name(words[0]);
-    if (!run->rates && !g_file_test(words[0], G_FILE_TEST_EXISTS)) {
+    run->rates = &out->rates;
+    out->rates = named ? *named : *rh_failure_rates_by_name(rh_failure_rates_names()[0]);
+    if (!named && !g_file_test(words[0], G_FILE_TEST_EXISTS)) {
         rh_fail_unknown(error, "failure rate", words[0], rh_failure_rates_names());
         rh_error_help(error, "or a file with the times of failures: a column `seconds`");
         return false;
@@ -123,19 +126,110 @@ bool rh_run_words_failures(const char *text, RhTrainingRun *run, GArray *trace_s
     for (int i = 1; words[0] && words[i]; i++)
         if (!read_law(words[i], run, error))
             return false;
-    if (run->rates)
+    if (named)
+        return true;
+    if (!rh_failure_file_load(words[0], &out->rates, out->trace, error))
+        return false;
+    if (out->trace->len == 0)
         return true;
     if (run->law != RH_LAW_EXPONENTIAL)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--failures %s: the times of a file follow no law\nhelp: leave out %s", text,
                        words[1]);
-    run->rates = rh_failure_rates_by_name(rh_failure_rates_names()[0]);
     run->law = RH_LAW_TRACE;
-    if (!rh_failure_file_load(words[0], trace_s, error))
-        return false;
-    run->trace_s = (const double *)(const void *)trace_s->data;
-    run->trace_count = (int32_t)trace_s->len;
+    run->trace = (const RhTimedFailure *)(const void *)out->trace->data;
+    run->trace_count = (int32_t)out->trace->len;
     return true;
+}
+
+/* --- times after a failure --- */
+
+static bool read_time(const char *option, const char *text, double *out, GError **error)
+{
+    g_autoptr(GError) inner = NULL;
+    if (rh_quantity_parse_like(text, RH_QUANTITY_S, "10min", out, &inner) && *out >= 0)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE, "%s: %s", option,
+                   inner ? inner->message : "a time is not negative");
+}
+
+bool rh_run_words_times(const char *option, const char *text, double *all_s,
+                        RhComponentTimeOf *time_of, RhFailureRates *rates, GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    for (int i = 0; words[i]; i++) {
+        char *equals = strchr(words[i], '=');
+        if (!equals) {
+            if (!read_time(option, words[i], all_s, error))
+                return false;
+            continue;
+        }
+        *equals = '\0';
+        int32_t component = rh_failure_rates_find(rates, words[i]);
+        if (component < 0) {
+            g_autofree char *known = rh_failure_rates_components(rates);
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "%s: there is no component \"%s\"\nhelp: %s, of the rates", option,
+                           words[i], known);
+        }
+        RhOwnTime *own = time_of(&rates->components[component]);
+        if (!read_time(option, equals + 1, &own->time_s, error))
+            return false;
+        own->known = true;
+    }
+    return true;
+}
+
+RhOwnTime *rh_run_words_detection(RhFailureComponent *component)
+{
+    return &component->detection;
+}
+
+RhOwnTime *rh_run_words_repair(RhFailureComponent *component)
+{
+    return &component->repair;
+}
+
+static RhOwnTime *diagnosis_of(RhFailureComponent *component)
+{
+    return &component->diagnosis;
+}
+
+bool rh_run_words_diagnosis(const char *text, RhTrainingRun *run, RhFailureRates *rates,
+                            GError **error)
+{
+    static const char missed[] = "missed=";
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    for (int i = 0; words[i]; i++) {
+        bool is_share = g_str_has_prefix(words[i], missed);
+        if (!is_share && !rh_run_words_times("--diagnosis", words[i], &run->diagnosis_s,
+                                             diagnosis_of, rates, error))
+            return false;
+        if (is_share && !rh_share_parse(words[i] + strlen(missed), &run->missed_frac, error))
+            return false;
+    }
+    return true;
+}
+
+bool rh_run_words_stops(const char *text, RhTrainingRun *run, GError **error)
+{
+    const Key keys[] = {{"every", "30d", RH_QUANTITY_S, &run->stop_every_s},
+                        {"lasts", "4h", RH_QUANTITY_S, &run->stop_s},
+                        {0}};
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    if (!read_list("--maintenance", words, keys, error))
+        return false;
+    return (run->stop_every_s > 0 && run->stop_s > 0) ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "--maintenance %s: how often, and how long\nhelp: every=30d,lasts=4h", text);
+}
+
+bool rh_run_words_spot(const char *text, GArray *events, double *usd_per_gpu_hour, GError **error)
+{
+    const Key keys[] = {{"price", "0.91USD", RH_QUANTITY_USD, usd_per_gpu_hour}, {0}};
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    return read_list("--spot", words + (words[0] != NULL), keys, error) &&
+           rh_spot_trace_load(words[0], events, error);
 }
 
 /* --- spares --- */

@@ -12,8 +12,29 @@ typedef struct {
 /* RH_ERROR_USAGE or RH_ERROR_INPUT. */
 bool rh_run_words_checkpoint(const char *text, RhCheckpointWords *out,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Sets rates, law and trace; `trace_s` (double) receives the times of a file, which the run borrows. */
-bool rh_run_words_failures(const char *text, RhTrainingRun *run, GArray *trace_s,
+/* What --failures says; the run borrows it. */
+typedef struct {
+    RhFailureRates rates; /* with times of components as the other options say */
+    GArray *trace;        /* RhTimedFailure; empty: by the rates */
+} RhFailureWords;
+/* Sets rates, law and trace of the run. */
+bool rh_run_words_failures(const char *text, RhFailureWords *out, RhTrainingRun *run,
                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Reads "10min,network=30s": a time for all, and times of components. */
+typedef RhOwnTime *RhComponentTimeOf(RhFailureComponent *component);
+RhComponentTimeOf rh_run_words_detection, rh_run_words_repair;
+bool rh_run_words_times(const char *option, const char *text, double *all_s,
+                        RhComponentTimeOf *time_of, RhFailureRates *rates,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Reads "5min,GPU=20min,missed=10%". */
+bool rh_run_words_diagnosis(const char *text, RhTrainingRun *run, RhFailureRates *rates,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Reads "every=30d,lasts=4h". */
+bool rh_run_words_stops(const char *text, RhTrainingRun *run,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Reads "FILE,price=0.91USD": RhSpotEvent, and a price where one is given. */
+bool rh_run_words_spot(const char *text, GArray *events, double *usd_per_gpu_hour,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool rh_run_words_spares(const char *text, RhTrainingRun *run,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;

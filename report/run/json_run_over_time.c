@@ -26,7 +26,10 @@ static void put_failures(RhJsonWriter *w, const RhRunAnswer *a)
         rh_json_put_string(w, "name", c->name);
         rh_json_put_number(w, "share_frac",
                            c->per_gpu_hour.value / rh_failure_rates_per_gpu_hour(run->rates));
-        rh_json_put_bool(w, "node_away", c->node_away);
+        rh_json_put_int(w, "nodes_away_count", c->nodes_away);
+        rh_json_put_number(w, "detection_s", rh_run_detection_s(run, i));
+        rh_json_put_number(w, "diagnosis_s", rh_run_diagnosis_s(run, i));
+        rh_json_put_number(w, "repair_s", rh_run_repair_s(run, i));
         rh_json_put_string(w, "source", c->per_gpu_hour.source);
         rh_json_end_object(w);
     }

@@ -14,8 +14,7 @@
 
 double rh_run_answer_gpu_hours(const RhRunAnswer *a, double time_s)
 {
-    const RhTrainingRun *run = a->run;
-    return time_s / HOUR_S * run->node_gpus * (run->nodes_count + run->hot_spares);
+    return time_s / a->result->time_s.mean * a->result->node_s / HOUR_S * a->run->node_gpus;
 }
 
 double rh_run_answer_usd(const RhRunAnswer *a, double time_s)

@@ -9,9 +9,9 @@ typedef struct {
     const RhTrainingRun *run;
     const RhRunResult *result;
     const RhCheckpointSetup *checkpoint; /* bytes 0: its times were given */
-    const GArray *changes;              /* RhRunChange */
-    const RhLayout *layout;             /* NULL: the step's time was given */
-    const char *rates_about;            /* NULL: a trace */
+    const GArray *changes;               /* RhRunChange */
+    const RhLayout *layout;              /* NULL: the step's time was given */
+    const char *rates_about;             /* NULL: a trace */
     double tokens, step_s, steps;
     double error_frac;       /* of the step; 0: unknown */
     double usd_per_gpu_hour; /* 0: unknown */

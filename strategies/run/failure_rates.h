@@ -11,5 +11,9 @@ const RhFailureRates *rh_failure_rates_by_name(const char *name);
 double rh_failure_rates_per_gpu_hour(const RhFailureRates *rates);
 /* Mean time between failures of a job of so many GPUs. */
 double rh_failure_rates_mtbf_s(const RhFailureRates *rates, int64_t gpus);
-/* Share of the failures after which a node leaves for repair. */
-double rh_failure_rates_away_frac(const RhFailureRates *rates);
+/* The rate per GPU and hour of so many failures in 1,000 days of nodes of 8 GPUs. */
+double rh_failure_rate_of_node_days(double per_1000);
+/* Index of a component by its name, in any case; -1: there is none. */
+int32_t rh_failure_rates_find(const RhFailureRates *rates, const char *component);
+/* Their names, by commas. Caller frees. */
+char *rh_failure_rates_components(const RhFailureRates *rates);

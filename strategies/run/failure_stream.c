@@ -22,7 +22,7 @@ RH_HEAP(life_heap, Life, ends_first)
 
 struct RhFailureStream {
     const RhTrainingRun *run;
-    gsl_rng *times, *kinds;
+    gsl_rng *times, *kinds, *causes;
     double budget;  /* of failures in expectation until the next one: exponential */
     double per_s;   /* failures of the whole job in a second of running time */
     double run_s;   /* running time so far */
@@ -80,6 +80,7 @@ RhFailureStream *rh_failure_stream_new(const RhTrainingRun *run, int32_t replica
     s->run = run;
     s->times = rng_of(run->seed, replication, 0);
     s->kinds = rng_of(run->seed, replication, 1);
+    s->causes = rng_of(run->seed, replication, 2);
     if (run->law == RH_LAW_BAD_NODES)
         s->bad = (int32_t)gsl_ran_binomial(s->kinds, run->bad_frac, (unsigned)run->nodes_count);
     s->per_s = run->law == RH_LAW_TRACE ? 0 : rate_with(run, s->bad);
@@ -95,6 +96,7 @@ void rh_failure_stream_free(RhFailureStream *s)
         return;
     gsl_rng_free(s->times);
     gsl_rng_free(s->kinds);
+    gsl_rng_free(s->causes);
     if (s->lives)
         g_array_unref(s->lives);
     g_free(s);
@@ -107,9 +109,9 @@ double rh_failure_stream_next_s(RhFailureStream *s, double size_frac, double clo
         return fmax(g_array_index(s->lives, Life, 0).t_s - s->run_s, 0);
     if (run->law != RH_LAW_TRACE)
         return s->budget / (s->per_s * size_frac);
-    while (s->next < run->trace_count && run->trace_s[s->next] < clock_s)
+    while (s->next < run->trace_count && run->trace[s->next].t_s < clock_s)
         s->next++; /* it found the job down */
-    return s->next < run->trace_count ? run->trace_s[s->next] - clock_s : HUGE_VAL;
+    return s->next < run->trace_count ? run->trace[s->next].t_s - clock_s : HUGE_VAL;
 }
 
 void rh_failure_stream_run(RhFailureStream *s, double size_frac, double time_s)
@@ -149,10 +151,22 @@ int32_t rh_failure_stream_strike(RhFailureStream *s)
         life.t_s += gsl_ran_weibull(s->times, s->scale_s, s->run->weibull_shape);
         life_heap_push(s->lives, life);
     }
-    if (s->run->law == RH_LAW_TRACE)
-        s->next++;
-    if (s->run->law == RH_LAW_BAD_NODES && s->run->rates->components[component].node_away)
+    if (s->run->law == RH_LAW_TRACE) {
+        int32_t known = s->run->trace[s->next++].component;
+        component = known >= 0 ? known : component;
+    }
+    if (s->run->law == RH_LAW_BAD_NODES && s->run->rates->components[component].nodes_away > 0)
         replace_bad(s);
     s->budget = drawn_exponential(s->times);
     return component;
+}
+
+bool rh_failure_stream_missed(RhFailureStream *s)
+{
+    return s->run->missed_frac > 0 && gsl_rng_uniform(s->causes) < s->run->missed_frac;
+}
+
+guint rh_failure_stream_draw(RhFailureStream *s, int32_t count)
+{
+    return (guint)gsl_rng_uniform_int(s->kinds, (unsigned long)count);
 }

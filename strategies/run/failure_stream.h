@@ -17,3 +17,7 @@ double rh_failure_stream_next_s(RhFailureStream *stream, double size_frac, doubl
 void rh_failure_stream_run(RhFailureStream *stream, double size_frac, double time_s);
 /* The next failure strikes after the running time that next_s returned; returns its component. */
 int32_t rh_failure_stream_strike(RhFailureStream *stream);
+/* Was the cause of the last failure missed, so that the restarted job fails again? */
+bool rh_failure_stream_missed(RhFailureStream *stream);
+/* Draws one of so many nodes. */
+guint rh_failure_stream_draw(RhFailureStream *stream, int32_t count);

@@ -4,6 +4,7 @@
 
 #include "strategies/run/failure_stream.h"
 #include "strategies/run/run_segment.h"
+#include "strategies/run/spot/node_pool.h"
 
 #define STUCK_TIMES 100  /* as long as its work: no answer that anybody waits for */
 #define LOOKS_EVERY 1024 /* events between two looks at the deadline */
@@ -11,8 +12,12 @@
 typedef struct {
     RhRunState state;
     RhFailureStream *stream;
+    RhNodePool *pool;     /* NULL: all nodes are there */
+    int32_t pool_missing; /* nodes that it does not give */
     double every_s;
-    bool cut; /* by the deadline */
+    double stop_s; /* of the next planned stop, by the clock */
+    bool waits;    /* nodes of the pool do, to join at the next checkpoint */
+    bool cut;      /* by the deadline */
 } Walk;
 
 static double size_frac(const RhRunState *s)
@@ -68,28 +73,60 @@ static bool run_for(Walk *w, const RhRunSegment *segment, double time_s)
     return after.finished;
 }
 
-/* A restart is whole when nothing fails in it; each failure is detected first, and a node of it replaced. */
-static void restart(Walk *w, double restart_s)
+/* Detects and diagnoses a failure of a component, and lets the policy follow. */
+static RhRunRecovery recover(Walk *w, int32_t component)
+{
+    RhRunState *s = &w->state;
+    const RhTrainingRun *run = s->run;
+    RhRunFailure failure = {.nodes_away = run->rates->components[component].nodes_away,
+                            .repair_s = rh_run_repair_s(run, component)};
+    RhRunRecovery next = {0};
+    spend(s, RH_RUN_DETECTION, rh_run_detection_s(run, component));
+    spend(s, RH_RUN_DIAGNOSIS, rh_run_diagnosis_s(run, component));
+    run->policy->recover(s, &failure, &next);
+    return next;
+}
+
+/* A restart is whole when nothing fails in it, and its cause was found; each failure is detected first, and its
+ * nodes replaced. */
+static void restart(Walk *w, double restart_s, int32_t component)
 {
     RhRunState *s = &w->state;
     double limit_s = STUCK_TIMES * s->run->work_s;
-    for (;;) {
+    while (s->t_s <= limit_s) {
         double next_s = rh_failure_stream_next_s(w->stream, fmax(size_frac(s), 1e-9), s->t_s);
-        if (next_s >= restart_s || s->t_s > limit_s)
-            break;
-        rh_failure_stream_run(w->stream, size_frac(s), next_s);
-        spend(s, RH_RUN_RESTART, next_s);
+        if (next_s >= restart_s) {
+            rh_failure_stream_run(w->stream, size_frac(s), restart_s);
+            spend(s, RH_RUN_RESTART, restart_s);
+            if (component < 0 || !rh_failure_stream_missed(w->stream))
+                break;
+        } else {
+            rh_failure_stream_run(w->stream, size_frac(s), next_s);
+            spend(s, RH_RUN_RESTART, next_s);
+            component = rh_failure_stream_strike(w->stream);
+        }
         s->failures_count++;
         s->failures_hidden_count++;
-        int32_t component = rh_failure_stream_strike(w->stream);
-        RhRunRecovery again = {0};
-        spend(s, RH_RUN_DETECTION, s->run->detection_s);
-        s->run->policy->recover(s, s->run->rates->components[component].node_away, &again);
+        RhRunRecovery again = recover(w, component);
         spend(s, RH_RUN_WAIT, again.wait_s);
         restart_s = fmax(restart_s, again.restart_s);
     }
-    rh_failure_stream_run(w->stream, size_frac(s), restart_s);
-    spend(s, RH_RUN_RESTART, restart_s);
+}
+
+/* Nodes that the pool gives now are used. */
+static void use_pool(Walk *w)
+{
+    RhRunState *s = &w->state;
+    int32_t missing = s->run->nodes_count - rh_node_pool_use(w->pool, s->run->nodes_count);
+    s->missing += missing - w->pool_missing;
+    w->pool_missing = missing;
+}
+
+/* When nodes come back, or the pool changes. */
+static double back_s(const Walk *w)
+{
+    double pool_s = w->pool ? rh_node_pool_next_s(w->pool) : HUGE_VAL;
+    return fmin(rh_events_next_s(w->state.events), pool_s);
 }
 
 /* Nodes that the job goes on without come back. */
@@ -98,21 +135,51 @@ static void join(Walk *w)
     RhRunState *s = &w->state;
     RhTimedEvent event;
     int32_t before = s->missing;
+    w->waits = false;
     while (rh_events_next_s(s->events) <= s->t_s && rh_events_next(s->events, &event))
         s->missing = MAX(s->missing - event.who, 0);
+    if (w->pool)
+        use_pool(w);
     bool grows = rh_run_speed_frac(s->run, s->missing) > rh_run_speed_frac(s->run, before);
     if (grows && !s->run->policy->joins_any_time)
-        restart(w, rh_run_restart_s(s->run) + s->run->reshape_s);
+        restart(w, rh_run_restart_s(s->run) + s->run->reshape_s, -1);
 }
 
-/* All replicas are gone: until one is back. */
+/* All replicas are gone: until one is back. Nodes that come restart the job at once. */
 static void wait_for_nodes(Walk *w)
 {
     RhRunState *s = &w->state;
-    while (size_frac(s) <= 0 && rh_events_next_s(s->events) < HUGE_VAL) {
-        spend(s, RH_RUN_WAIT, fmax(rh_events_next_s(s->events) - s->t_s, 0));
+    while (size_frac(s) <= 0 && back_s(w) < HUGE_VAL) {
+        spend(s, RH_RUN_WAIT, fmax(back_s(w) - s->t_s, 0));
+        if (w->pool)
+            (void)rh_node_pool_advance(w->pool, s->t_s);
         join(w);
     }
+}
+
+/* A job of a fixed size waits until the pool gives all its nodes. */
+static void wait_for_pool(Walk *w)
+{
+    RhRunState *s = &w->state;
+    use_pool(w);
+    while (w->pool_missing > 0 && rh_node_pool_next_s(w->pool) < HUGE_VAL) {
+        spend(s, RH_RUN_WAIT, fmax(rh_node_pool_next_s(w->pool) - s->t_s, 0));
+        (void)rh_node_pool_advance(w->pool, s->t_s);
+        use_pool(w);
+    }
+}
+
+/* Undoes what was done since the last checkpoint, but for what the policy keeps. */
+static void lose_work(RhRunState *s, const RhRunRecovery *next)
+{
+    double kept_s = !next->keeps_work ? 0
+                    : next->keeps_every_s <= 0
+                        ? s->position_s
+                        : floor(s->position_s / next->keeps_every_s) * next->keeps_every_s;
+    double kept_frac = s->position_s > 0 ? kept_s / s->position_s : 0;
+    s->spent_s[RH_RUN_LOST] += s->open_s * (1 - kept_frac);
+    s->open_s *= kept_frac;
+    s->position_s = kept_s;
 }
 
 static void fail(Walk *w)
@@ -120,39 +187,126 @@ static void fail(Walk *w)
     RhRunState *s = &w->state;
     s->failures_count++;
     int32_t component = rh_failure_stream_strike(w->stream);
-    spend(s, RH_RUN_DETECTION, s->run->detection_s);
-    RhRunRecovery next = {0};
-    s->run->policy->recover(s, s->run->rates->components[component].node_away, &next);
-    double kept_s = !next.keeps_work ? 0
-                    : next.keeps_every_s <= 0
-                        ? s->position_s
-                        : floor(s->position_s / next.keeps_every_s) * next.keeps_every_s;
-    double kept_frac = s->position_s > 0 ? kept_s / s->position_s : 0;
-    s->spent_s[RH_RUN_LOST] += s->open_s * (1 - kept_frac);
-    s->open_s *= kept_frac;
-    s->position_s = kept_s;
+    RhRunRecovery next = recover(w, component);
+    lose_work(s, &next);
     spend(s, RH_RUN_WAIT, next.wait_s);
-    restart(w, next.restart_s);
+    restart(w, next.restart_s, component);
     wait_for_nodes(w);
 }
 
-/* Time until the run is cut to take nodes back; HUGE_VAL: nothing cuts it. */
+/* Nodes came: spares, or they join when they have started, or at the next checkpoint. */
+static void take_in(Walk *w)
+{
+    RhRunState *s = &w->state;
+    const RhTrainingRun *run = s->run;
+    if (!run->policy->goes_on || w->pool_missing == 0)
+        return;
+    if (run->policy->joins_any_time)
+        rh_events_add(s->events, s->t_s + run->startup_s + run->memory_read_s, RH_RUN_GROUP_BACK,
+                      0);
+    else
+        w->waits = true;
+}
+
+/* The pool changed: nodes that came are spares, or join as the policy has it; used ones that left are a failure of
+ * which nothing has to be found out, and nobody repairs them. */
+static void change_pool(Walk *w)
+{
+    RhRunState *s = &w->state;
+    const RhTrainingRun *run = s->run;
+    bool struck = rh_node_pool_advance(w->pool, s->t_s) > 0;
+    if (!struck) {
+        take_in(w);
+        return;
+    }
+    s->failures_count++;
+    spend(s, RH_RUN_DETECTION, run->detection_s);
+    (void)rh_node_pool_advance(w->pool, s->t_s);
+    RhRunFailure failure = {0};
+    RhRunRecovery next = {0};
+    int32_t before = s->missing;
+    run->policy->recover(s, &failure, &next);
+    s->missing = before; /* the pool says what is missing */
+    lose_work(s, &next);
+    if (run->policy->goes_on)
+        use_pool(w);
+    else
+        wait_for_pool(w);
+    restart(w, next.restart_s + (run->policy->goes_on ? run->reshape_s : 0), -1);
+    wait_for_nodes(w);
+}
+
+/* A planned stop: all that was done is written first. */
+static void stop(Walk *w)
+{
+    RhRunState *s = &w->state;
+    const RhTrainingRun *run = s->run;
+    s->spent_s[RH_RUN_COMPUTE] += s->position_s;
+    s->spent_s[run->policy->goes_on ? RH_RUN_SHRUNK : RH_RUN_CHECKPOINT] +=
+        s->open_s - s->position_s;
+    s->done_s += s->position_s;
+    s->position_s = s->open_s = 0;
+    spend(s, RH_RUN_CHECKPOINT, run->checkpoint.write_s + run->checkpoint.drain_s);
+    spend(s, RH_RUN_PLANNED, run->stop_s);
+    while (w->stop_s <= s->t_s)
+        w->stop_s += run->stop_every_s;
+    restart(w, rh_run_restart_s(run), -1);
+}
+
+/* Time until the run is cut, for a planned stop or to take nodes back; HUGE_VAL: nothing cuts it. */
 static double cut_s(const Walk *w, const RhRunSegment *segment)
 {
     const RhRunState *s = &w->state;
+    double stop = fmax(w->stop_s - s->t_s, 0);
+    double pool = w->pool ? fmax(rh_node_pool_next_s(w->pool) - s->t_s, 0) : HUGE_VAL;
+    double cut = fmin(stop, pool);
     if (!s->run->policy->goes_on || s->missing == 0)
-        return HUGE_VAL;
-    double back_s = fmax(rh_events_next_s(s->events) - s->t_s, 0);
-    if (back_s >= HUGE_VAL || s->run->policy->joins_any_time)
-        return back_s;
-    return rh_run_segment_next_safe_s(segment, back_s);
+        return cut;
+    double back = w->waits ? 0 : fmax(rh_events_next_s(s->events) - s->t_s, 0);
+    if (back < HUGE_VAL && !s->run->policy->joins_any_time)
+        back = rh_run_segment_next_safe_s(segment, back);
+    return fmin(cut, back);
+}
+
+/* What happens at a cut. */
+static void change(Walk *w)
+{
+    RhRunState *s = &w->state;
+    if (w->stop_s <= s->t_s)
+        stop(w);
+    else if (w->pool && rh_node_pool_next_s(w->pool) <= s->t_s)
+        change_pool(w);
+    else
+        join(w);
+}
+
+/* Waits for the first nodes of the pool. */
+static void begin(Walk *w)
+{
+    (void)rh_node_pool_advance(w->pool, 0);
+    if (!w->state.run->policy->goes_on) {
+        wait_for_pool(w);
+        return;
+    }
+    use_pool(w);
+    wait_for_nodes(w);
+}
+
+/* Is there anything left that the job could run on, now or later? */
+static bool starves(const Walk *w)
+{
+    if (!w->pool || back_s(w) < HUGE_VAL)
+        return false;
+    return w->state.run->policy->goes_on ? size_frac(&w->state) <= 0 : w->pool_missing > 0;
 }
 
 static void walk(Walk *w)
 {
     RhRunState *s = &w->state;
     bool finished = false;
-    for (int64_t i = 0; !finished && s->t_s <= STUCK_TIMES * s->run->work_s; i++) {
+    if (w->pool)
+        begin(w);
+    for (int64_t i = 0; !finished && !starves(w) && s->t_s <= STUCK_TIMES * s->run->work_s; i++) {
         w->cut = i % LOOKS_EVERY == 0 && rh_deadline_passed(s->run->deadline);
         if (w->cut)
             return;
@@ -164,7 +318,7 @@ static void walk(Walk *w)
         } else if (cut < failure_s) {
             finished = run_for(w, &segment, cut);
             if (!finished)
-                join(w);
+                change(w);
         } else {
             finished = run_for(w, &segment, failure_s);
             if (!finished)
@@ -175,17 +329,29 @@ static void walk(Walk *w)
 
 RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t replication)
 {
+    if (run->policy->simulate) {
+        RhRunOutcome own;
+        run->policy->simulate(run, every_s, replication, &own);
+        return own;
+    }
     g_autoptr(RhEvents) events = rh_events_new();
     g_autoptr(RhFailureStream) stream = rh_failure_stream_new(run, replication);
+    g_autoptr(RhNodePool) pool = run->spot ? rh_node_pool_new(run->spot, run->spot_count) : NULL;
     Walk w = {
         .state = {.run = run, .hot = run->hot_spares, .cold = run->cold_spares, .events = events},
         .stream = stream,
+        .pool = pool,
+        .stop_s = run->stop_every_s > 0 ? run->stop_every_s : HUGE_VAL,
         .every_s = fmin(every_s, run->work_s)};
     walk(&w);
     RhRunOutcome out = {.time_s = w.state.t_s,
                         .failures_count = w.state.failures_count,
                         .cut = w.cut,
                         .stuck = !w.cut && w.state.done_s < run->work_s * (1 - 1e-9)};
+    if (pool)
+        (void)rh_node_pool_advance(pool, w.state.t_s);
+    out.node_s = pool ? pool->node_s : out.time_s * (run->nodes_count + run->hot_spares);
+    out.starved = starves(&w);
     for (int i = 0; i < RH_RUN_TIMES_LAST; i++)
         out.spent_s[i] = w.state.spent_s[i];
     return out;

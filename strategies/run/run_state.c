@@ -7,9 +7,10 @@ double rh_run_restart_s(const RhTrainingRun *run)
     return run->startup_s + run->checkpoint.read_s;
 }
 
-void rh_run_repair(RhRunState *state, int32_t nodes)
+void rh_run_repair(RhRunState *state, const RhRunFailure *failure)
 {
-    rh_events_add(state->events, state->t_s + state->run->repair_s, RH_RUN_NODE_BACK, nodes);
+    rh_events_add(state->events, state->t_s + failure->repair_s, RH_RUN_NODE_BACK,
+                  failure->nodes_away);
 }
 
 /* Hot spares are made up first. */
@@ -27,30 +28,29 @@ void rh_run_collect(RhRunState *state)
         add_to_pool(state, event.who);
 }
 
-double rh_run_replace_s(RhRunState *state)
+double rh_run_replace_s(RhRunState *state, int32_t nodes)
 {
     const RhTrainingRun *run = state->run;
     if (run->spares_endless)
         return 0;
     rh_run_collect(state);
-    if (state->hot > 0) {
-        state->hot--;
-        return 0;
+    int32_t hot = MIN(nodes, state->hot), cold = MIN(nodes - hot, state->cold);
+    double wait_s = cold > 0 ? run->swap_s : 0;
+    RhTimedEvent event;
+    state->hot -= hot;
+    state->cold -= cold;
+    for (nodes -= hot + cold; nodes > 0 && rh_events_next(state->events, &event);
+         nodes -= event.who) {
+        wait_s = event.t_s - state->t_s + run->swap_s;
+        add_to_pool(state, MAX(event.who - nodes, 0));
     }
-    if (state->cold > 0) {
-        state->cold--;
-        return run->swap_s;
-    }
-    RhTimedEvent event = {.t_s = state->t_s, .who = 1};
-    if (!rh_events_next(state->events, &event))
-        return run->repair_s;
-    add_to_pool(state, event.who - 1);
-    return event.t_s - state->t_s + run->swap_s;
+    return wait_s;
 }
 
 double rh_run_speed_frac(const RhTrainingRun *run, int32_t missing)
 {
     int32_t groups = run->nodes_count / run->group_nodes;
     int32_t gone = (missing + run->group_nodes - 1) / run->group_nodes;
-    return (double)MAX(groups - gone, 0) / groups;
+    int32_t left = MAX(groups - gone, 0);
+    return run->speeds ? run->speeds[left] : (double)left / groups;
 }

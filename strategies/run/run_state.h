@@ -21,7 +21,13 @@ typedef struct {
     int64_t failures_count, failures_hidden_count; /* those that struck a restart are hidden */
 } RhRunState;
 
-/* Consequences of a failure, once it is detected. */
+/* A failure, once it is diagnosed. */
+typedef struct {
+    int32_t nodes_away; /* for repair; 0: none */
+    double repair_s;
+} RhRunFailure;
+
+/* Consequences of a failure. */
 typedef struct {
     double wait_s;        /* nothing runs and nothing fails */
     double restart_s;     /* a failure in it begins it again */
@@ -29,21 +35,35 @@ typedef struct {
     double keeps_every_s; /* ... up to a multiple of this; 0: all */
 } RhRunRecovery;
 
+/* One replication of a run. */
+typedef struct {
+    double time_s;                     /* of the whole run */
+    double spent_s[RH_RUN_TIMES_LAST]; /* sums to it */
+    int64_t failures_count;
+    double node_s; /* for which nodes are held: those of the job and hot spares, or of the trace */
+    bool cut;      /* the run's deadline passed before its end */
+    bool stuck;    /* it was given up: no progress in a hundred times its work */
+    bool starved;  /* ... as the trace ends with fewer nodes than it needs */
+} RhRunOutcome;
+
 typedef struct RhRunPolicy {
     const char *name, *about;
     bool takes_spares;   /* from a pool of --spares */
     bool goes_on;        /* without the nodes that it misses */
     bool joins_any_time; /* nodes that come back; else at a checkpoint, with a restart */
-    void (*recover)(RhRunState *state, bool node_away, RhRunRecovery *out);
+    /* Follows a failure; NULL: the policy has a run of its own. */
+    void (*recover)(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out);
+    void (*simulate)(const RhTrainingRun *run, double every_s, int32_t replication,
+                     RhRunOutcome *out);
 } RhRunPolicy;
 
 /* --- what policies do --- */
 /* Start-up and reading the last checkpoint from storage. */
 double rh_run_restart_s(const RhTrainingRun *run);
-/* Sends a node to repair. */
-void rh_run_repair(RhRunState *state, int32_t nodes);
-/* Takes a node from the pool: the time to wait for it. */
-double rh_run_replace_s(RhRunState *state);
+/* Sends the nodes of a failure to repair. */
+void rh_run_repair(RhRunState *state, const RhRunFailure *failure);
+/* Takes so many nodes from the pool: the time to wait for the last one. */
+double rh_run_replace_s(RhRunState *state, int32_t nodes);
 /* Nodes that came back by now are in the pool. */
 void rh_run_collect(RhRunState *state);
 /* Speed of the job without `missing` nodes, which leave by whole groups. */

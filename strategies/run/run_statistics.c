@@ -25,7 +25,7 @@ static RhIntervalProblem interval_problem(const RhTrainingRun *run)
 {
     return (RhIntervalProblem){.mtbf_s = run->mtbf_s,
                                .write_s = run->checkpoint.write_s,
-                               .down_s = run->detection_s,
+                               .down_s = rh_run_down_s(run),
                                .restart_s = rh_run_restart_s(run)};
 }
 
@@ -33,7 +33,8 @@ static RhIntervalProblem interval_problem(const RhTrainingRun *run)
 static bool is_closed(const RhTrainingRun *run)
 {
     return run->law == RH_LAW_EXPONENTIAL && !run->policy->takes_spares && !run->policy->goes_on &&
-           run->checkpoint.drain_s <= 0;
+           !run->policy->simulate && !run->spot && run->checkpoint.drain_s <= 0 &&
+           run->missed_frac <= 0 && run->stop_every_s <= 0;
 }
 
 /* Work and checkpoint must have time to be written: the shortest interval is that of the writing. */
@@ -128,7 +129,8 @@ static RhRunSpread spread_of(double *values, size_t count)
 
 typedef struct {
     GArray *time_s, *ettr, *failures; /* double */
-    double spent_s[RH_RUN_TIMES_LAST];
+    double spent_s[RH_RUN_TIMES_LAST], node_s;
+    bool starved;
 } Sample;
 
 static void add_one(const RhTrainingRun *run, const RhRunOutcome *one, Sample *sample)
@@ -137,6 +139,7 @@ static void add_one(const RhTrainingRun *run, const RhRunOutcome *one, Sample *s
     g_array_append_val(sample->time_s, one->time_s);
     g_array_append_val(sample->ettr, ettr);
     g_array_append_val(sample->failures, failures);
+    sample->node_s += one->node_s;
     for (int k = 0; k < RH_RUN_TIMES_LAST; k++)
         sample->spent_s[k] += one->spent_s[k];
 }
@@ -149,8 +152,15 @@ static double half_frac_of(const GArray *time_s)
     return Z_95 * sd / sqrt(time_s->len) / mean;
 }
 
-static bool fail_stuck(const RhTrainingRun *run, double every_s, GError **error)
+static bool fail_stuck(const RhTrainingRun *run, double every_s, bool starved, GError **error)
 {
+    if (starved)
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "the nodes that are there do not finish the run: they end with fewer than "
+                       "the %d that %s\nhelp: less work, a longer trace, or a policy that goes on "
+                       "with fewer",
+                       run->policy->goes_on ? run->group_nodes : run->nodes_count,
+                       run->policy->goes_on ? "a replica has" : "the job has");
     g_autofree char *mtbf = rh_quantity_format(run->mtbf_s, RH_QUANTITY_S, 3),
                     *every =
                         rh_quantity_format(every_s + run->checkpoint.write_s, RH_QUANTITY_S, 3),
@@ -174,7 +184,8 @@ static void conclude(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
     for (int k = 0; k < RH_RUN_TIMES_LAST; k++)
         out->spent_s[k] = sample->spent_s[k] / count;
     out->ettr_frac = run->work_s / out->time_s.mean;
-    out->goodput_frac = out->ettr_frac * run->nodes_count / (run->nodes_count + run->hot_spares);
+    out->node_s = sample->node_s / count;
+    out->goodput_frac = run->work_s * run->nodes_count / out->node_s;
     out->lost_each_s =
         out->failures.mean > 0 ? (out->time_s.mean - run->work_s) / out->failures.mean : 0;
     out->replications = (int32_t)count;
@@ -198,6 +209,7 @@ static bool draw(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
         RhRunOutcome one = rh_run_simulate(run, out->every_s, i);
         tell(run, "drawing runs", i + 1, run->least == run->most ? run->most : 0);
         out->timed_out = one.cut;
+        sample->starved = one.starved;
         if (one.stuck || one.cut)
             return !one.stuck;
         add_one(run, &one, sample);
@@ -217,7 +229,7 @@ bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **er
     if (is_closed(run))
         out.exact_goodput_frac = rh_interval_goodput_frac(&p, out.every_s);
     if (is_closed(run) && out.exact_goodput_frac < 0.01)
-        return fail_stuck(run, out.every_s, error);
+        return fail_stuck(run, out.every_s, false, error);
     Sample sample = {.time_s = g_array_new(FALSE, FALSE, sizeof(double)),
                      .ettr = g_array_new(FALSE, FALSE, sizeof(double)),
                      .failures = g_array_new(FALSE, FALSE, sizeof(double))};
@@ -228,7 +240,7 @@ bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **er
     g_array_unref(sample.ettr);
     g_array_unref(sample.failures);
     if (!moves)
-        return fail_stuck(run, out.every_s, error);
+        return fail_stuck(run, out.every_s, sample.starved, error);
     if (!known)
         return rh_fail(error, RH_ERROR_NO_ANSWER,
                        "two runs were not drawn in the time that was allowed\nhelp: more time");

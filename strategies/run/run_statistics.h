@@ -13,6 +13,7 @@ typedef struct {
     double goodput_frac; /* of the GPU time that is paid for, what counts; idle spares are paid */
     double ettr_frac;    /* of the time that the run takes, what counts */
     RhRunSpread ettr;    /* over replications; p10 is the bad end */
+    double node_s;       /* mean time for which nodes are held */
     double half_frac;    /* 95 % interval of the mean time, relative */
     double spent_s[RH_RUN_TIMES_LAST]; /* means; sum to the mean time */
     RhRunSpread failures;

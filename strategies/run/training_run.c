@@ -1,6 +1,7 @@
 #include "strategies/run/training_run.h"
 
 #include "base/error.h"
+#include "strategies/run/failure_rates.h"
 #include "strategies/run/run_state.h"
 
 #define YEAR_S      (365.25 * 86400)
@@ -9,20 +10,49 @@
 const char *rh_run_time_name(RhRunTime time)
 {
     static const char *const names[RH_RUN_TIMES_LAST] = {
-        "compute",   "smaller size",      "checkpoints", "lost work",
-        "detection", "waiting for nodes", "restarts"};
+        "compute",   "smaller size",      "checkpoints", "lost work",    "detection",
+        "diagnosis", "waiting for nodes", "restarts",    "planned stops"};
     return names[time];
+}
+
+static double own_or(RhOwnTime own, double otherwise_s)
+{
+    return own.known ? own.time_s : otherwise_s;
+}
+
+double rh_run_detection_s(const RhTrainingRun *run, int32_t component)
+{
+    return own_or(run->rates->components[component].detection, run->detection_s);
+}
+
+double rh_run_diagnosis_s(const RhTrainingRun *run, int32_t component)
+{
+    return own_or(run->rates->components[component].diagnosis, run->diagnosis_s);
+}
+
+double rh_run_repair_s(const RhTrainingRun *run, int32_t component)
+{
+    return own_or(run->rates->components[component].repair, run->repair_s);
+}
+
+double rh_run_down_s(const RhTrainingRun *run)
+{
+    double down_s = 0, all = rh_failure_rates_per_gpu_hour(run->rates);
+    for (int32_t i = 0; i < run->rates->components_count; i++)
+        down_s += run->rates->components[i].per_gpu_hour.value / all *
+                  (rh_run_detection_s(run, i) + rh_run_diagnosis_s(run, i));
+    return down_s;
 }
 
 static bool check_trace(const RhTrainingRun *run, GError **error)
 {
     for (int32_t i = 1; i < run->trace_count; i++)
-        if (run->trace_s[i] < run->trace_s[i - 1])
+        if (run->trace[i].t_s < run->trace[i - 1].t_s)
             return rh_fail(
                 error, RH_ERROR_INPUT,
                 "failure %d of the trace is at %g s, before the one in front of it at %g s\n"
                 "help: sort the trace by time",
-                i + 1, run->trace_s[i], run->trace_s[i - 1]);
+                i + 1, run->trace[i].t_s, run->trace[i - 1].t_s);
     return true;
 }
 
@@ -52,7 +82,12 @@ static bool check_pool(const RhTrainingRun *run, GError **error)
     if (run->group_nodes < 1 || run->group_nodes > run->nodes_count)
         return rh_fail(error, RH_ERROR_USAGE, "a replica group of %d of %d nodes", run->group_nodes,
                        run->nodes_count);
-    if (run->policy->goes_on && run->nodes_count / run->group_nodes < 2)
+    if (run->policy->simulate && run->group_nodes < 2)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the policy %s wants pipelines of two nodes or more, a stage each\n"
+                       "help: a layout with more stages (-s pp4)",
+                       run->policy->name);
+    if (run->policy->goes_on && !run->policy->simulate && run->nodes_count / run->group_nodes < 2)
         return rh_fail(error, RH_ERROR_USAGE,
                        "the policy %s goes on with fewer replicas, and the job has one",
                        run->policy->name);
@@ -70,6 +105,13 @@ bool rh_training_run_check(const RhTrainingRun *run, GError **error)
                        run->work_s / YEAR_S);
     if (run->law != RH_LAW_TRACE && !(run->mtbf_s > 0))
         return rh_fail(error, RH_ERROR_USAGE, "the time between failures is more than 0");
+    if (run->missed_frac < 0 || run->missed_frac >= 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a share of failures of which the cause stays is less than 100 %%");
+    if (run->stop_every_s > 0 && run->stop_s >= run->stop_every_s)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a planned stop of %g s every %g s leaves no time to train", run->stop_s,
+                       run->stop_every_s);
     if (run->least < 2 || run->most < run->least)
         return rh_fail(error, RH_ERROR_USAGE, "at least two replications are needed");
     return check_law(run, error) && check_pool(run, error);

@@ -14,6 +14,7 @@
 
 #include "base/deadline.h"
 #include "base/fact.h"
+#include "strategies/run/spot/spot_trace.h"
 
 typedef enum {
     RH_LAW_NONE,
@@ -23,14 +24,27 @@ typedef enum {
     RH_LAW_TRACE        /* at the times of a list */
 } RhFailureLaw;
 
+/* A time that a component may have of its own. */
+typedef struct {
+    bool known; /* else the run's */
+    double time_s;
+} RhOwnTime;
+
 /* One component that can end the job. */
 typedef struct {
     const char *name;
     RhFact per_gpu_hour; /* failures of a job per GPU and hour */
-    bool node_away;      /* the node leaves for repair; else it is used again at once */
+    int32_t nodes_away; /* that leave for repair with one failure; 0: they are used again at once */
+    RhOwnTime detection, diagnosis, repair;
 } RhFailureComponent;
 
-#define RH_FAILURE_COMPONENTS_MAX 8
+#define RH_FAILURE_COMPONENTS_MAX 16
+/* A failure of a list: when, and of which component; -1: drawn by the rates. */
+typedef struct {
+    double t_s;
+    int32_t component;
+} RhTimedFailure;
+
 /* How often what fails. */
 typedef struct {
     const char *name, *about;
@@ -50,18 +64,23 @@ struct RhRunPolicy;
 
 typedef struct {
     double work_s; /* of all steps, one after the other, without a failure */
+    double step_s; /* of one of them */
     int32_t nodes_count, node_gpus;
     const RhFailureRates *rates;
     double mtbf_s; /* of the job at its full size; of a trace: not used */
     RhFailureLaw law;
     double weibull_shape;
     double bad_frac, bad_times;
-    const double *trace_s; /* ascending; after the last one nothing fails */
+    const RhTimedFailure *trace; /* ascending; after the last one nothing fails */
     int32_t trace_count;
     RhCheckpointTimes checkpoint;
     double detection_s; /* from a failure to the moment at which the job is ended */
+    double diagnosis_s; /* from then until it is known what to replace */
+    double missed_frac; /* of failures whose cause stays: the restarted job fails again at once */
     double startup_s; /* processes, communicators, first steps; without the checkpoint's reading */
     double repair_s;  /* until a node that left is back */
+    double stop_every_s,
+        stop_s; /* planned stops of all: how often by the clock, how long; 0: none */
     const struct RhRunPolicy *policy;
     int32_t hot_spares, cold_spares; /* nodes; hot ones are paid for as long as the run lasts */
     bool spares_endless;             /* a node that left is replaced from a large pool */
@@ -70,6 +89,11 @@ typedef struct {
     double reshape_s;    /* to go on at another size, beside the checkpoint's reading */
     double memory_every_s; /* work between two copies into the memory of peers; 0: none */
     double memory_read_s;
+    const RhSpotEvent
+        *spot; /* nodes that come and go, ascending; NULL: all are there from the start */
+    int32_t spot_count;
+    const double
+        *speeds; /* of the job, by the replica groups at work, from 0 to all; NULL: their share */
     uint64_t seed;
     int32_t least, most; /* replications */
     double close_frac;   /* the mean's 95 % interval, relative, at which they end */
@@ -85,11 +109,20 @@ typedef enum {
     RH_RUN_CHECKPOINT, /* writing, and what writing slows down */
     RH_RUN_LOST,       /* steps and checkpoints that a failure undid */
     RH_RUN_DETECTION,
+    RH_RUN_DIAGNOSIS,
     RH_RUN_WAIT, /* for a node */
     RH_RUN_RESTART,
+    RH_RUN_PLANNED, /* stops */
     RH_RUN_TIMES_LAST
 } RhRunTime;
 const char *rh_run_time_name(RhRunTime time);
+
+/* Times of a component: its own, or the run's. */
+double rh_run_detection_s(const RhTrainingRun *run, int32_t component);
+double rh_run_diagnosis_s(const RhTrainingRun *run, int32_t component);
+double rh_run_repair_s(const RhTrainingRun *run, int32_t component);
+/* Mean time after a failure in which nothing runs and nothing fails: detection and diagnosis. */
+double rh_run_down_s(const RhTrainingRun *run);
 
 /* RH_ERROR_USAGE or RH_ERROR_INPUT: work of more than a thousand years, rates of zero, a trace out of order, a pool of spares larger than
  * the cluster; RH_ERROR_NO_ANSWER: a job that makes no progress. */

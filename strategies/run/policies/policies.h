@@ -8,7 +8,8 @@
     ROW(spares)                                                                                    \
     ROW(memory)                                                                                    \
     ROW(shrink)                                                                                    \
-    ROW(groups)
+    ROW(groups)                                                                                    \
+    ROW(redundant)
 
 #define RH_RUN_POLICY_ROW(name) extern const RhRunPolicy rh_run_policy_##name;
 RH_RUN_POLICIES(RH_RUN_POLICY_ROW)

@@ -2,15 +2,16 @@
  * (torchft, FT-HSDP); the others miss its share of the batch, and nothing is done twice. */
 #include "strategies/run/policies/policies.h"
 
-static void recover(RhRunState *state, bool node_away, RhRunRecovery *out)
+static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out)
 {
     const RhTrainingRun *run = state->run;
     *out = (RhRunRecovery){.restart_s = run->reshape_s, .keeps_work = true};
     double away_s = run->startup_s + run->memory_read_s;
-    if (node_away && !run->spares_endless)
-        away_s += run->repair_s;
-    state->missing += run->group_nodes;
-    rh_events_add(state->events, state->t_s + away_s, RH_RUN_GROUP_BACK, run->group_nodes);
+    if (failure->nodes_away > 0 && !run->spares_endless)
+        away_s += failure->repair_s;
+    int32_t groups = (MAX(failure->nodes_away, 1) + run->group_nodes - 1) / run->group_nodes;
+    state->missing += groups * run->group_nodes;
+    rh_events_add(state->events, state->t_s + away_s, RH_RUN_GROUP_BACK, groups * run->group_nodes);
 }
 
 const RhRunPolicy rh_run_policy_groups = {

@@ -1,9 +1,9 @@
 /* Restart from storage, on a replacement that the cluster always has. */
 #include "strategies/run/policies/policies.h"
 
-static void recover(RhRunState *state, bool node_away, RhRunRecovery *out)
+static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out)
 {
-    (void)node_away;
+    (void)failure;
     *out = (RhRunRecovery){.restart_s = rh_run_restart_s(state->run)};
 }
 

@@ -2,14 +2,14 @@
  * stays, so that steps take longer. */
 #include "strategies/run/policies/policies.h"
 
-static void recover(RhRunState *state, bool node_away, RhRunRecovery *out)
+static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out)
 {
     const RhTrainingRun *run = state->run;
     *out = (RhRunRecovery){.restart_s = rh_run_restart_s(run)};
-    if (!node_away)
+    if (failure->nodes_away == 0)
         return;
-    rh_run_repair(state, 1);
-    state->missing++;
+    rh_run_repair(state, failure);
+    state->missing += failure->nodes_away;
     out->restart_s += run->reshape_s;
 }
 

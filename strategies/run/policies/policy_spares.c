@@ -2,13 +2,13 @@
  * the pool is empty, the job waits until a node is repaired. */
 #include "strategies/run/policies/policies.h"
 
-static void recover(RhRunState *state, bool node_away, RhRunRecovery *out)
+static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out)
 {
     *out = (RhRunRecovery){.restart_s = rh_run_restart_s(state->run)};
-    if (!node_away)
+    if (failure->nodes_away == 0)
         return;
-    rh_run_repair(state, 1);
-    out->wait_s = rh_run_replace_s(state);
+    rh_run_repair(state, failure);
+    out->wait_s = rh_run_replace_s(state, failure->nodes_away);
 }
 
 const RhRunPolicy rh_run_policy_spares = {

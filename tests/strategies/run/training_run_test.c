@@ -20,6 +20,7 @@ static RhTrainingRun llama_3(void)
 {
     const RhFailureRates *rates = rh_failure_rates_by_name("llama-3");
     return (RhTrainingRun){.work_s = 60 * DAY_S,
+                           .step_s = 5,
                            .nodes_count = 2048,
                            .node_gpus = 8,
                            .rates = rates,
@@ -44,6 +45,15 @@ static RhRunResult replicated(const RhTrainingRun *run)
         printf("%s\n", error->message);
     g_clear_error(&error);
     return result;
+}
+
+static void expect_error(const RhTrainingRun *run, RhErrorCode code)
+{
+    RhRunResult result;
+    GError *error = NULL;
+    CU_ASSERT_FALSE(rh_training_run_check(run, &error) && rh_run_replicate(run, &result, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, code));
+    g_clear_error(&error);
 }
 
 /* C = R = 600, D = 60; periods with the checkpoint. Source: Aupy et al. 2013, table 2. */
@@ -265,26 +275,17 @@ static void laws_keep_the_mean(void)
     CU_ASSERT_DOUBLE_EQUAL(replicated(&run).failures.mean, expected, 0.02 * expected);
     run.weibull_shape = 0.7; /* new nodes fail more */
     CU_ASSERT_TRUE(replicated(&run).failures.mean > 1.1 * expected);
-    static const double trace_s[] = {1000, 5000, 5001, 90000};
+    static const RhTimedFailure trace[] = {{1000, -1}, {5000, 0}, {5001, -1}, {90000, 1}};
     run.law = RH_LAW_TRACE;
-    run.trace_s = trace_s;
+    run.trace = trace;
     run.trace_count = 4;
     RhRunResult r = replicated(&run);
     CU_ASSERT_TRUE(r.failures.mean >= 3 && r.failures.mean <= 4 && r.time_s.p10 == r.time_s.p90);
 }
 
-static void expect_error(const RhTrainingRun *run, RhErrorCode code)
-{
-    RhRunResult result;
-    GError *error = NULL;
-    CU_ASSERT_FALSE(rh_training_run_check(run, &error) && rh_run_replicate(run, &result, &error));
-    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, code));
-    g_clear_error(&error);
-}
-
 static void bad_runs_are_refused(void)
 {
-    static const double backwards_s[] = {100, 50};
+    static const RhTimedFailure backwards[] = {{100, -1}, {50, -1}};
     RhTrainingRun run = llama_3();
     run.mtbf_s = 0;
     expect_error(&run, RH_ERROR_USAGE);
@@ -294,7 +295,7 @@ static void bad_runs_are_refused(void)
     expect_error(&run, RH_ERROR_USAGE);
     run = llama_3();
     run.law = RH_LAW_TRACE;
-    run.trace_s = backwards_s;
+    run.trace = backwards;
     run.trace_count = 2;
     expect_error(&run, RH_ERROR_INPUT);
     run = llama_3();
@@ -336,7 +337,107 @@ static void runs_of_many_failures_are_drawn_few_times(void)
     CU_ASSERT_TRUE(r.replications < 100 && r.half_frac < 2.5e-4);
     CU_ASSERT_TRUE(r.time_s.p90 / r.time_s.p10 < 1.01);
     run.mtbf_s = DAY_S;
+    run.policy = rh_run_policy_by_name("restart");
     CU_ASSERT_TRUE(replicated(&run).replications >= 200);
+}
+
+/* Components with times of their own: the closed form takes their mean, and the drawn runs agree. */
+static void components_have_their_own_times(void)
+{
+    RhFailureRates rates = {.name = "two", .about = "", .components_count = 2};
+    rates.components[0] = (RhFailureComponent){.name = "loud",
+                                               .per_gpu_hour = {.value = 3e-5},
+                                               .detection = {true, 5},
+                                               .diagnosis = {true, 60}};
+    rates.components[1] =
+        (RhFailureComponent){.name = "silent", .per_gpu_hour = {.value = 1e-5}, .nodes_away = 4};
+    RhTrainingRun run = llama_3();
+    run.rates = &rates;
+    run.mtbf_s = 2 * HOUR_S;
+    run.detection_s = 1800;
+    CU_ASSERT_DOUBLE_EQUAL(rh_run_down_s(&run), 0.75 * 65 + 0.25 * 1800, 1e-9);
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_TRUE(fabs(r.ettr_frac / r.exact_goodput_frac - 1) < 1.7 * r.half_frac);
+    CU_ASSERT_TRUE(r.spent_s[RH_RUN_DIAGNOSIS] > 0);
+    /* four nodes leave at once: the copy in a neighbour's memory is gone, and of five spares one is left */
+    run.memory_read_s = 1;
+    run.memory_every_s = 10;
+    run.repair_s = DAY_S;
+    rates.components[0].per_gpu_hour.value = 1e-12;
+    run.policy = rh_run_policy_by_name("memory");
+    double both_gone = replicated(&run).ettr_frac;
+    run.policy = rh_run_policy_by_name("restart");
+    CU_ASSERT_DOUBLE_EQUAL(both_gone, replicated(&run).ettr_frac, 1e-3);
+    run.policy = rh_run_policy_by_name("spares");
+    run.spares_endless = false;
+    run.hot_spares = 5;
+    run.work_s = 4 * run.mtbf_s;
+    CU_ASSERT_TRUE(replicated(&run).spent_s[RH_RUN_WAIT] > 0.1 * DAY_S);
+}
+
+/* A cause that is missed one time in q brings 1/(1-q) failures, each with its detection. Lablup: chains of
+ * automatic retries succeed 33.3 % of the time. Source: arXiv:2605.09370. */
+static void missed_causes_come_again(void)
+{
+    RhTrainingRun run = llama_3();
+    run.mtbf_s = 12 * HOUR_S;
+    run.detection_s = 100;
+    double once = replicated(&run).failures.mean;
+    run.missed_frac = 1 - 0.333;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_DOUBLE_EQUAL(r.failures.mean, once / 0.333, 0.03 * once / 0.333);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_DETECTION], 100 * r.failures.mean, 1);
+}
+
+/* Nothing fails: each stop costs a checkpoint, its length and a restart, and no work. */
+static void planned_stops_lose_no_work(void)
+{
+    RhTrainingRun run = llama_3();
+    run.mtbf_s = 1e15;
+    run.work_s = 10 * DAY_S;
+    run.stop_every_s = DAY_S;
+    run.stop_s = 2 * HOUR_S;
+    RhRunResult r = replicated(&run);
+    double stops = r.spent_s[RH_RUN_PLANNED] / run.stop_s;
+    CU_ASSERT_DOUBLE_EQUAL(stops, floor(r.time_s.mean / DAY_S), 1e-6);
+    CU_ASSERT_TRUE(stops >= 10);
+    CU_ASSERT_EQUAL(r.spent_s[RH_RUN_LOST], 0);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_RESTART], stops * 300, 1e-6);
+    run.stop_s = 2 * DAY_S;
+    expect_error(&run, RH_ERROR_USAGE);
+}
+
+/* Four nodes, of which one is taken at 1,000 s and another comes at 5,000 s. */
+static void nodes_of_a_trace_come_and_go(void)
+{
+    static const RhSpotEvent events[] = {{0, 1, true},   {0, 2, true},     {0, 3, true},
+                                         {10, 4, true},  {1000, 2, false}, {5000, 5, true},
+                                         {1e6, 5, false}};
+    RhTrainingRun run = llama_3();
+    run.mtbf_s = 1e15;
+    run.work_s = 20000;
+    run.nodes_count = 4;
+    run.group_nodes = 1;
+    run.spot = events;
+    run.spot_count = G_N_ELEMENTS(events);
+    run.checkpoint = (RhCheckpointTimes){.every_s = 300, .write_s = 10, .read_s = 20};
+    run.detection_s = 40;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_WAIT], 10 + 5000 - 1040, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_LOST], 990 - 3 * 310, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_RESTART], 220, 1e-6);
+    CU_ASSERT_EQUAL(r.failures.mean, 1);
+    CU_ASSERT_DOUBLE_EQUAL(r.node_s, 3 * 10 + 4 * 990 + 3 * 4000 + 4 * (r.time_s.mean - 5000),
+                           1e-6);
+    run.policy = rh_run_policy_by_name("shrink");
+    RhRunResult less = replicated(&run);
+    CU_ASSERT_TRUE(less.time_s.mean < r.time_s.mean && less.spent_s[RH_RUN_SHRUNK] > 0);
+    CU_ASSERT_DOUBLE_EQUAL(less.spent_s[RH_RUN_COMPUTE], run.work_s, 1e-6);
+    run.policy = rh_run_policy_by_name("groups");
+    CU_ASSERT_TRUE(replicated(&run).time_s.mean < less.time_s.mean);
+    run.policy = rh_run_policy_by_name("restart");
+    run.spot_count = 5; /* no fourth node comes */
+    expect_error(&run, RH_ERROR_NO_ANSWER);
 }
 
 /* Draws that would take hours end at the deadline, and those until then are the answer. */
@@ -363,6 +464,10 @@ int main(void)
         {"replications_agree_with_the_closed_form", replications_agree_with_the_closed_form},
         {"where_the_time_went_sums_to_the_time", where_the_time_went_sums_to_the_time},
         {"runs_of_many_failures_are_drawn_few_times", runs_of_many_failures_are_drawn_few_times},
+        {"components_have_their_own_times", components_have_their_own_times},
+        {"missed_causes_come_again", missed_causes_come_again},
+        {"planned_stops_lose_no_work", planned_stops_lose_no_work},
+        {"nodes_of_a_trace_come_and_go", nodes_of_a_trace_come_and_go},
         {"a_deadline_ends_the_draws", a_deadline_ends_the_draws},
         {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
