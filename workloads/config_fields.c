@@ -32,6 +32,7 @@ static const RhConfigField FIELDS[] = {
     COUNT_FIELD(attention.global_keys, TOKENS_MAX),
     FLAG_FIELD(attention.grouped_query),
     SIZE_FIELD(attention.head_dim, HEAD_SIZE_MAX),
+    FLAG_FIELD(attention.joint_qk_norm),
     COUNT_FIELD(attention.k_eq_v, TOKENS_MAX),
     FLAG_FIELD(attention.local_qk_norm),
     FLAG_FIELD(attention.multi_query),

@@ -40,6 +40,7 @@ typedef struct RhConfig {
         int64_t qk_norm;            /* norms of queries and keys */
         int64_t local_qk_norm;      /* such norms in layers between those of full attention alone */
         int64_t unscaled_qk_norm;   /* such norms without scales */
+        int64_t joint_qk_norm;      /* such norms are over all heads together */
         int64_t output_gate;        /* the output is scaled by a sigmoid of as many columns */
         int64_t gate_from_q_latent; /* ... made from the queries' latent */
         int64_t gate_per_head, gate_per_channel; /* ... one for each head; a switch between both */

@@ -61,7 +61,8 @@ typedef struct {
     bool index_shared;     /* the keys are those that a layer before chose */
     bool unscaled_qk_norm; /* norms of queries and keys have no scales */
     bool qk_norm, output_gate, gate_per_head, gate_from_q_latent;
-    bool k_eq_v; /* keys before their norm are the values too */
+    bool joint_qk_norm; /* each is over all heads: tensor ranks sum their squares */
+    bool k_eq_v;        /* keys before their norm are the values too */
     bool bidirectional;
     bool global_keys; /* further keys and values, which a few tokens look at */
     bool qkv_bias, o_bias;
@@ -76,7 +77,7 @@ typedef struct {
     bool lends_keys;        /* its keys and values are those of a later layer too */
     bool encodes;           /* works on the encoder's tokens, in the encoder's sizes */
     bool end_norm;          /* a norm behind the encoder's last layer */
-    uint8_t unused[2];
+    uint8_t unused[1];
 } RhLayerKind;
 #pragma GCC diagnostic pop
 

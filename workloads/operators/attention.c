@@ -55,6 +55,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->head_size = (int32_t)c->attention.head_dim;
     kind->qk_norm = c->attention.qk_norm != 0;
     kind->unscaled_qk_norm = c->attention.unscaled_qk_norm != 0;
+    kind->joint_qk_norm = kind->qk_norm && c->attention.joint_qk_norm != 0;
     kind->output_gate = c->attention.output_gate != 0;
     kind->gate_per_head = c->attention.output_gate != 0 && c->attention.gate_per_head != 0;
     kind->v_head_dim = c->mla.v_head_dim != c->attention.head_dim ? (int32_t)c->mla.v_head_dim : 0;

@@ -164,6 +164,14 @@ static bool is_summed(const RhIterations *it, const RhLayerKind *kind, RhBlock b
     return op && (!is_sent(it, kind, block) || kind->shared_width > 0);
 }
 
+/* Bytes of the sums of squares of queries and of keys, in 32 bits, where their norms are over the heads
+ * of all ranks. */
+static double squares_bytes(const RhLayerKind *kind, RhBlock block, const RhShard *shard)
+{
+    bool joint = block == RH_BLOCK_MIXER && kind->joint_qk_norm;
+    return joint ? 2 * 4.0 * (double)rh_shard_tokens(shard) : 0;
+}
+
 /* Time of a block's exchanges. A block sums its output over the tensor ranks, whether these cut it
  * or have experts of their own; with several groups tokens are sent to experts, and a shared one is
  * cut like a dense network. */
@@ -171,8 +179,11 @@ static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBloc
                                const RhShard *shard)
 {
     bool sent = is_sent(it, kind, block), summed = is_summed(it, kind, block);
+    double squares = squares_bytes(kind, block, shard);
     return (sent ? travel_s(it, kind, shard) : 0) +
-           (summed ? sum_s(it, rh_iteration_hidden_bytes(it, (int32_t)rh_shard_tokens(shard))) : 0);
+           (summed ? sum_s(it, rh_iteration_hidden_bytes(it, (int32_t)rh_shard_tokens(shard)))
+                   : 0) +
+           (squares > 0 ? sum_s(it, squares) : 0);
 }
 
 /* Exchanges of all layers, of the embedding, whose vocabulary is sharded, and between stages of a
@@ -216,6 +227,8 @@ static void list_block(RhIterations *it, const RhLayerKind *kind, RhBlock block,
     }
     if (is_summed(it, kind, block))
         list_sum(it, rh_iteration_hidden_bytes(it, (int32_t)rh_shard_tokens(shard)), out);
+    if (squares_bytes(kind, block, shard) > 0)
+        list_sum(it, squares_bytes(kind, block, shard), out);
 }
 
 static double logit_bytes(const RhIterations *it, int32_t sequences)

@@ -1,6 +1,7 @@
-/* Serving: what experts' kernels exchange. */
+/* Serving: what ranks exchange, experts' kernels above all. */
 #include <string.h>
 
+#include "platforms/devices/peer_reduce.h"
 #include "tests/kit/serve_kit.h"
 
 /* DeepSeek-V3's experts on 16 H100s: a token's eight copies, half of them to the other node; or two, one of each
@@ -122,11 +123,54 @@ static void experts_are_cut_and_spread(void)
     close_setting(&s);
 }
 
+/* Seconds of an iteration's exchanges for 16 tokens, with norms of queries and keys over each head or over
+ * all; *squares: number of sums of 128 bytes among those on the fabric. */
+static double norms_exchange_s(const char *platform, const char *deployment, bool joint,
+                               int32_t *squares)
+{
+    Setting s = setting_of("minimax-m2.5", platform, deployment);
+    for (int32_t k = 0; k < s.model->kinds_count; k++) {
+        CU_ASSERT_TRUE(s.model->kinds[k].joint_qk_norm);
+        s.model->kinds[k].joint_qk_norm = joint;
+    }
+    g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+    g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(RhServedExchange));
+    rh_iteration_exchanges(it, 16, 0, list);
+    *squares = 0;
+    for (guint i = 0; i < list->len; i++)
+        *squares += g_array_index(list, RhServedExchange, i).bytes == 16 * 2 * 4.0;
+    double seconds = rh_iteration_exchanges_s(it, 16, 0);
+    close_setting(&s);
+    return seconds;
+}
+
+/* Norms over all heads sum two squares of each token over the tensor ranks, in each of 62 layers: by the
+ * server's own kernel inside a node, else over the fabric.
+ * Source: vLLM, MiniMaxText01RMSNormTP.forward_qk, which all-reduces both variances in 32 bits. */
+static void joint_norms_sum_squares(void)
+{
+    int32_t squares;
+    double with = norms_exchange_s("dgx-h100:1", "server=vllm,tp4", true, &squares),
+           without = norms_exchange_s("dgx-h100:1", "server=vllm,tp4", false, &squares);
+    Setting s = setting_of("minimax-m2.5", "dgx-h100:1", "server=vllm,tp4");
+    g_autoptr(RhPlatform) hardware = rh_server_hardware(s.serving.server, s.platform, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(hardware);
+    RH_CHECK_CLOSE(with - without, 62 * rh_peer_reduce_s(hardware->device, 4, 128), 1e-6);
+    close_setting(&s);
+    CU_ASSERT_EQUAL(norms_exchange_s("dgx-h100:1", "server=vllm,tp1", true, &squares), 0);
+    CU_ASSERT_TRUE(norms_exchange_s("dgx-h100:2", "server=vllm,tp16", true, &squares) >
+                   norms_exchange_s("dgx-h100:2", "server=vllm,tp16", false, &squares));
+    norms_exchange_s("dgx-h100:2", "server=vllm,tp16", true, &squares);
+    CU_ASSERT_EQUAL(squares, 62);
+}
+
 static const RhTest tests[] = {
     {"exchanges are counted", exchanges_are_counted},
     {"servers exchange by their kernels", servers_exchange_by_their_kernels},
     {"tokens are gathered", tokens_are_gathered},
     {"experts are cut and spread", experts_are_cut_and_spread},
+    {"joint norms sum squares", joint_norms_sum_squares},
     {NULL, NULL},
 };
 
