@@ -56,6 +56,20 @@ static void contradictions_are_left_out(void)
 #undef GB200
 }
 
+/* A queued run of TensorRT-LLM's overview has the limits that trtllm-bench sets, and the cache that the
+ * page gives. Source: NVIDIA/TensorRT-LLM, perf-overview.md (13,858 tokens/s) and bench/build/tuning.py. */
+static void overviews_have_the_limits_of_the_bench(void)
+{
+    g_autoptr(RhEvaluation) j =
+        judge("\"TensorRT-LLM perf-overview (PyTorch backend, 2025-11 to 2026)\",gpt-oss-20b,"
+              "h200_sxm,1,1,1,,,fp4,1000,1000,inf,,13858,,,agg; trtllm 1.2,x\n");
+    CU_ASSERT_EQUAL_FATAL(j->rows->len, 1);
+    CU_ASSERT_PTR_NULL_FATAL(at(j, 0)->skipped);
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy,
+                           "server=trtllm-1.2,tp1,batch=1280,chunk=2560,memory=95");
+    RH_CHECK_CLOSE(at(j, 0)->predicted_s, at(j, 0)->measured_s, 0.25);
+}
+
 /* A row is a case for each figure; predictions are near what was measured (InferenceX, facts).
  * Source: InferenceX's rows of these two runs. */
 static void figures_are_cases(void)
@@ -367,6 +381,7 @@ static const RhTest tests[] = {
     {"children change nothing", children_change_nothing},
     {"contradictions are left out", contradictions_are_left_out},
     {"figures are cases", figures_are_cases},
+    {"overviews have the limits of the bench", overviews_have_the_limits_of_the_bench},
     {"budgets follow prompts", budgets_follow_prompts},
     {"labels are undone", labels_are_undone},
     {"pools are told by the note", pools_are_told_by_the_note},
