@@ -189,11 +189,15 @@ static void read_except(Reader *r, const RhJsonNode *root)
 
 /* --- filters --- */
 
-/* The number that a value of an axis is; "8k" is 8,192, as in options. */
+/* The number that a value of an axis is; "8k" is 8,192, as in options. An axis with '-' in its name,
+ * which subtracts in an expression, is written with '_'. */
 static bool axis_number(const char *name, const void *user, int64_t *value)
 {
     const Reader *r = user;
+    g_autofree char *option = g_strdelimit(g_strdup(name), "_", '-');
     int32_t axis = axis_named(r, name, strlen(name));
+    if (axis < 0)
+        axis = axis_named(r, option, strlen(option));
     const char *text = axis >= 0 ? r->values[axis] : NULL;
     if (!text)
         return false;

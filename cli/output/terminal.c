@@ -86,17 +86,20 @@ void rh_terminal_hint(const char *line)
 /* How often a line of progress goes where no terminal is. */
 #define LINE_EVERY_S 10
 
-/* Is a line of progress due? */
-static bool progress_due(int64_t t_now_us)
+bool rh_terminal_progress_due(void)
 {
+    int64_t t_now_us = g_get_monotonic_time();
     return (terminal.progress_enabled && t_now_us - terminal.t_shown_us >= 100000) ||
            (terminal.lines_enabled &&
             t_now_us - terminal.t_line_us >= LINE_EVERY_S * G_USEC_PER_SEC);
 }
 
-static void print_progress(const char *line, int64_t t_now_us)
+void rh_terminal_progress_line(const char *line)
 {
+    int64_t t_now_us = g_get_monotonic_time();
     double seconds = (double)(t_now_us - terminal.t_start_us) / 1e6;
+    if (!rh_terminal_progress_due())
+        return;
     if (terminal.progress_enabled) {
         terminal.t_shown_us = t_now_us;
         fprintf(stderr, "\r\033[K%s  %.0f s", line, seconds);
@@ -107,19 +110,11 @@ static void print_progress(const char *line, int64_t t_now_us)
     }
 }
 
-void rh_terminal_progress_line(const char *line)
-{
-    int64_t t_now_us = g_get_monotonic_time();
-    if (progress_due(t_now_us))
-        print_progress(line, t_now_us);
-}
-
 void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
                           void *unused)
 {
     (void)unused;
-    int64_t t_now_us = g_get_monotonic_time();
-    if (!progress_due(t_now_us))
+    if (!rh_terminal_progress_due())
         return;
     g_autoptr(GString) line = g_string_new(stage);
     g_string_append_printf(line, " %" G_GINT64_FORMAT, done);
@@ -127,7 +122,7 @@ void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double
         g_string_append_printf(line, "/%" G_GINT64_FORMAT, total);
     if (isfinite(best_s) && best_s > 0)
         g_string_append_printf(line, "  best so far %.4g s", best_s);
-    print_progress(line->str, t_now_us);
+    rh_terminal_progress_line(line->str);
 }
 
 void rh_terminal_progress_end(void)

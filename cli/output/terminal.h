@@ -21,6 +21,8 @@ void rh_terminal_hint(const char *line);
  * seconds. `stage` is borrowed for the call. */
 void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
                           void *unused);
+/* Is a line of progress due? */
+bool rh_terminal_progress_due(void);
 /* Shows a line of progress of another kind by the same rules. */
 void rh_terminal_progress_line(const char *line);
 void rh_terminal_progress_end(void);

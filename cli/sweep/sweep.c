@@ -9,6 +9,7 @@
 #include "cli/parse/commands.h"
 #include "cli/sweep/sweep_commands.h"
 #include "cli/sweep/sweep_run.h"
+#include "sweep/deal.h"
 
 /* A study and where its answers are. */
 typedef struct {
@@ -37,9 +38,33 @@ static bool load(Sweep *s, const char *path, GError **error)
     return s->study != NULL;
 }
 
-static bool find_shard(Sweep *s, GError **error)
+/* Takes the role that a relay gives (rehearse-mpi), where one started this process. */
+static bool take_role(RhSweepDeal *deal, GError **error)
+{
+    const char *number = g_getenv(RH_DEAL_SOCKET);
+    int64_t socket = -1;
+    RhDealMessage role = {0};
+    *deal = (RhSweepDeal){.socket = -1};
+    if (!number)
+        return true;
+    if (!rh_integer_parse(number, 3, 1000000, &socket, NULL) || !rh_deal_read((int)socket, &role) ||
+        role.kind != RH_DEAL_ROLE || role.item < 2)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       RH_DEAL_SOCKET
+                       " is set, but nobody deals there\nhelp: two ranks or more, of "
+                       "which the first deals: mpirun -n 9 rehearse-mpi sweep ...");
+    *deal = (RhSweepDeal){.socket = (int)socket, .rank = role.rank, .ranks = role.item};
+    return true;
+}
+
+static bool find_shard(Sweep *s, bool dealt, GError **error)
 {
     g_autofree char *from = NULL;
+    if (dealt && s->a->shard)
+        return rh_fail(error, RH_ERROR_USAGE, "--shard: questions are dealt out to these ranks");
+    s->shard = (RhStudyShard){.index = 0, .count = 1};
+    if (dealt)
+        return true;
     if (s->a->shard)
         return rh_shard_parse(s->a->shard, &s->shard, error);
     if (!rh_shard_of_environment(g_getenv, &s->shard, &from, error)) {
@@ -122,12 +147,15 @@ static char *outcome_text(const Sweep *s, const RhSweepOutcome *o)
 
 static int run_study(Sweep *s, GError **error)
 {
-    if (!find_shard(s, error))
+    RhSweepRun run = {.arguments = s->a, .study = s->study, .folder = s->folder};
+    if (!take_role(&run.deal, error) || !find_shard(s, run.deal.socket >= 0, error))
         return 2;
-    RhSweepRun run = {.arguments = s->a, .study = s->study, .folder = s->folder, .shard = s->shard};
+    run.shard = s->shard;
     g_autoptr(RhSweepOutcome) outcome = rh_sweep_run(&run, error);
     if (!outcome)
         return 3;
+    if (run.deal.rank > 0) /* whoever deals tells the outcome */
+        return 0;
     g_autofree char *text = s->a->json ? outcome_json(s, outcome) : outcome_text(s, outcome);
     fputs(text, stdout);
     return outcome->failed + rh_sweep_left(outcome) > 0 ? 1 : 0;

@@ -5,13 +5,17 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/units.h"
 #include "cli/output/terminal.h"
 #include "cli/sweep/sweep_item.h"
+#include "sweep/cost_model.h"
+#include "sweep/dispenser.h"
 #include "sweep/item_pool.h"
 #include "sweep/journal.h"
 
 #define TROUBLES_MAX 5 /* failures that are told */
+#define SORT_AFTER   8 /* questions, before the dearest are told */
 #define KNOWN_AFTER  8 /* questions, before a time left is told */
 
 typedef struct {
@@ -21,7 +25,11 @@ typedef struct {
     GArray *order; /* int32_t: items to ask */
     guint at;      /* the next one of `order` */
     int32_t jobs;
-    double squares_s2; /* of seconds, summed */
+    double squares_s2;  /* of seconds, summed */
+    RhItemCosts *costs; /* where items are dealt, dearest first; else NULL */
+    int32_t sort_at;    /* items asked, at which the rest is put in order again */
+    uint64_t digest;    /* of the study's keys */
+    bool asking;        /* an item was asked for, and has not come */
     gint64 t_start_us;
     GError *problem; /* that ended the run */
 } Sweep;
@@ -69,6 +77,8 @@ static bool order_items(Sweep *s, const RhJournals *journals, GError **error)
         bool again = record && a->retry && rh_journal_is_failure(record->status);
         s->outcome->count++;
         s->outcome->known += record && !again;
+        if (record && s->costs)
+            rh_item_costs_add(s->costs, (int32_t)i, record->seconds);
         if (!record || again)
             g_array_append_val(s->order, i);
     }
@@ -88,6 +98,19 @@ static int64_t asked(const RhSweepOutcome *o)
     return o->answered + o->no + o->refused + o->failed;
 }
 
+/* The same of fitted costs. */
+static void told_by_costs(const Sweep *s, double done, double *left_s, double *spread_s)
+{
+    double squares_s2 = 0, spread = rh_item_costs_spread(s->costs);
+    *left_s = 0;
+    for (guint i = s->at; i < s->order->len; i++) {
+        double seconds = rh_item_costs_seconds(s->costs, g_array_index(s->order, int32_t, i));
+        *left_s += seconds;
+        squares_s2 += seconds * seconds;
+    }
+    *spread_s = 2 * spread * sqrt(squares_s2 + *left_s * *left_s / done);
+}
+
 /* Appends the time left as a range: what questions took so far, whose mean is known to two standard
  * errors, and how much the rest may differ from it. */
 static void append_left(const Sweep *s, GString *line)
@@ -99,9 +122,11 @@ static void append_left(const Sweep *s, GString *line)
         return;
     double mean_s = o->busy_s / done;
     double deviation_s = sqrt(fmax(s->squares_s2 / done - mean_s * mean_s, 0));
-    double spread_s = 2 * deviation_s * sqrt(left + left * left / done);
-    double low_s = fmax(left * mean_s - spread_s, 0) / s->jobs;
-    double high_s = (left * mean_s + spread_s) / s->jobs;
+    double left_s = left * mean_s, spread_s = 2 * deviation_s * sqrt(left + left * left / done);
+    if (s->costs) /* these were no sample */
+        told_by_costs(s, done, &left_s, &spread_s);
+    double low_s = fmax(left_s - spread_s, 0) / s->jobs;
+    double high_s = (left_s + spread_s) / s->jobs;
     g_autofree char *low = rh_quantity_format(low_s, RH_QUANTITY_S, 2);
     g_autofree char *high = rh_quantity_format(high_s, RH_QUANTITY_S, 2);
     if (strcmp(low, high) == 0)
@@ -114,6 +139,8 @@ static void show_progress(void *user)
 {
     const Sweep *s = user;
     const RhSweepOutcome *o = s->outcome;
+    if (!rh_terminal_progress_due())
+        return;
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(line, "asked %" G_GINT64_FORMAT "/%u", asked(o), s->order->len);
     if (o->failed > 0)
@@ -135,9 +162,30 @@ static int32_t perform(int32_t item, void *user)
     return rh_sweep_perform(&s->work, item_of(s, item));
 }
 
+static int by_cost(const void *a, const void *b, void *user)
+{
+    const RhItemCosts *costs = user;
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    double x_s = rh_item_costs_seconds(costs, x), y_s = rh_item_costs_seconds(costs, y);
+    return x_s != y_s ? (x_s < y_s ? 1 : -1) : (x > y) - (x < y);
+}
+
+/* Puts what is left in order, the dearest first, by what was measured: each time that is twice as
+ * much. */
+static void sort_rest(Sweep *s)
+{
+    if (!s->costs || rh_item_costs_count(s->costs) < s->sort_at)
+        return;
+    s->sort_at = 2 * rh_item_costs_count(s->costs);
+    rh_item_costs_fit(s->costs);
+    g_qsort_with_data((int32_t *)(void *)s->order->data + s->at, (int)(s->order->len - s->at),
+                      sizeof(int32_t), by_cost, s->costs);
+}
+
 static RhNextItem next(int32_t *item, void *user)
 {
     Sweep *s = user;
+    sort_rest(s);
     if (s->at >= s->order->len)
         return RH_NEXT_NONE;
     *item = g_array_index(s->order, int32_t, s->at++);
@@ -161,7 +209,9 @@ static void note_trouble(Sweep *s, const RhStudyItem *item, const RhItemEnd *end
     if (s->outcome->troubles->len >= TROUBLES_MAX)
         return;
     g_autofree char *line = rh_study_line(s->run->study, item);
-    g_ptr_array_add(s->outcome->troubles, g_strdup_printf("%s\n    %s", line, end->error));
+    g_ptr_array_add(s->outcome->troubles,
+                    *end->error ? g_strdup_printf("%s\n    %s", line, end->error)
+                                : g_strdup_printf("%s\n    status %d", line, end->status));
 }
 
 static bool ended(int32_t number, const RhItemEnd *end, void *user)
@@ -172,6 +222,8 @@ static bool ended(int32_t number, const RhItemEnd *end, void *user)
         return rh_fail(&s->problem, RH_ERROR_IO, "%s", end->error);
     if (end->lost && !enter_loss(s, item, end))
         return false;
+    if (s->costs)
+        rh_item_costs_add(s->costs, number, end->seconds);
     s->outcome->busy_s += end->seconds;
     s->squares_s2 += end->seconds * end->seconds;
     s->outcome->answered += end->status == 0;
@@ -182,6 +234,46 @@ static bool ended(int32_t number, const RhItemEnd *end, void *user)
         note_trouble(s, item, end);
     show_progress(s);
     return true;
+}
+
+/* --- items that are dealt --- */
+
+static uint64_t digest_of(const RhStudy *study)
+{
+    uint64_t digest = 0;
+    for (guint i = 0; i < study->items->len; i++) {
+        char digits[17];
+        g_strlcpy(digits, ((const RhStudyItem *)g_ptr_array_index(study->items, i))->key,
+                  sizeof digits);
+        digest = rh_mix64(digest, g_ascii_strtoull(digits, NULL, 16));
+    }
+    return digest;
+}
+
+/* Asks for an item, or reads the answer to that. */
+static RhNextItem next_dealt(int32_t *item, void *user)
+{
+    Sweep *s = user;
+    RhDealMessage message = {.kind = RH_DEAL_ASK, .digest = s->digest};
+    if (!s->asking) {
+        s->asking = rh_deal_write(s->run->deal.socket, &message);
+        return s->asking ? RH_NEXT_LATER : RH_NEXT_NONE;
+    }
+    s->asking = false;
+    if (!rh_deal_read(s->run->deal.socket, &message) || message.kind != RH_DEAL_ITEM ||
+        message.item < 0 || message.item >= (int32_t)s->run->study->items->len)
+        return RH_NEXT_NONE;
+    *item = message.item;
+    s->outcome->count++;
+    return RH_NEXT_ITEM;
+}
+
+static bool ended_dealt(int32_t item, const RhItemEnd *end, void *user)
+{
+    Sweep *s = user;
+    RhDealMessage message = {
+        .kind = RH_DEAL_ENDED, .item = item, .status = end->status, .seconds = end->seconds};
+    return ended(item, end, user) && rh_deal_write(s->run->deal.socket, &message);
 }
 
 static bool is_stopped(void *user)
@@ -201,7 +293,16 @@ static bool ask_all(Sweep *s, GError **error)
                        .waiting = show_progress,
                        .stopped = is_stopped,
                        .user = s};
-    bool fine = rh_item_pool_run(&pool, error);
+    const RhSweepDeal *deal = &s->run->deal;
+    RhDispenser dispenser = {.socket = deal->socket, .ranks = deal->ranks, .digest = s->digest};
+    if (deal->socket >= 0 && deal->rank > 0) {
+        pool.next = next_dealt;
+        pool.ended = ended_dealt;
+        pool.more_fd = deal->socket;
+    }
+    bool dealing = deal->socket >= 0 && deal->rank == 0;
+    bool fine =
+        dealing ? rh_dispenser_run(&dispenser, &pool, error) : rh_item_pool_run(&pool, error);
     rh_terminal_progress_end();
     if (fine && s->problem) {
         g_propagate_error(error, g_steal_pointer(&s->problem));
@@ -227,10 +328,20 @@ RhSweepOutcome *rh_sweep_run(const RhSweepRun *run, GError **error)
                .order = order,
                .jobs = (int32_t)jobs,
                .t_start_us = g_get_monotonic_time()};
-    if (!order_items(&s, journals, error))
+    if (run->deal.socket >= 0)
+        s.digest = digest_of(run->study);
+    g_autoptr(RhItemCosts) costs =
+        run->deal.socket >= 0 && run->deal.rank == 0 ? rh_item_costs_new(run->study) : NULL;
+    s.costs = costs;
+    s.sort_at = SORT_AFTER;
+    bool dealt =
+        run->deal.socket >= 0 && run->deal.rank > 0; /* then the dealer knows what is left */
+    if (!dealt && !order_items(&s, journals, error))
         return NULL;
     g_clear_pointer(&journals, rh_journals_free); /* workers need none of it */
     s.jobs = (int32_t)CLAMP((int64_t)order->len, 1, jobs);
+    if (run->deal.socket >= 0)
+        s.jobs = dealt ? 1 : MAX(run->deal.ranks - 1, 1);
     watch_signals();
     if (!ask_all(&s, error))
         return NULL;

@@ -4,12 +4,19 @@
 #include "sweep/shard.h"
 #include "sweep/study.h"
 
+/* The part of this process where items are dealt (sweep/deal.h). */
+typedef struct {
+    int socket; /* -1: nobody deals */
+    int32_t rank, ranks;
+} RhSweepDeal;
+
 /* What is to be run. */
 typedef struct {
     const RhArguments *arguments;
     const RhStudy *study;
     const char *folder; /* of the journals */
     RhStudyShard shard;
+    RhSweepDeal deal;
 } RhSweepRun;
 
 /* What became of it. */

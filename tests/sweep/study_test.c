@@ -100,6 +100,13 @@ static void filters_leave_out(void)
            "--gpus=1 --seq=1k\n--gpus=1 --seq=4k\n--gpus=4 --seq=4k\n");
 }
 
+static void names_with_dashes_are_filtered_by(void)
+{
+    expect("\"axes\": [{\"max-batch\": [1, 2]}], \"options\": {\"seq\": \"{max-batch}\"}, "
+           "\"where\": [\"max_batch - 1\"]",
+           "--seq=2\n");
+}
+
 static void a_question_asked_twice_is_one(void)
 {
     expect("\"axes\": [{\"seq\": [1, 2, 1]}]", "--seq=1\n--seq=2\n");
@@ -175,6 +182,7 @@ int main(void)
                    {"flags_are_on_or_left_out", flags_are_on_or_left_out},
                    {"ranges_multiply_or_add", ranges_multiply_or_add},
                    {"filters_leave_out", filters_leave_out},
+                   {"names_with_dashes_are_filtered_by", names_with_dashes_are_filtered_by},
                    {"a_question_asked_twice_is_one", a_question_asked_twice_is_one},
                    {"keys_follow_all_inputs", keys_follow_all_inputs},
                    {"mistakes_are_told_with_their_place", mistakes_are_told_with_their_place},

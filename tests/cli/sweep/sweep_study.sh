@@ -34,7 +34,8 @@ for n in 1 2 3 7; do
     rehearse sweep merge study.json --folder "parts$n" >"parts$n.csv"
     cmp one.csv "parts$n.csv" && echo "$n parts: the same bytes"
 done
-OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 rehearse sweep study.json --folder ranks 2>&1 >/dev/null
+OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 rehearse sweep study.json --folder ranks 2>ranks.txt >/dev/null
+cat ranks.txt
 rehearse sweep merge study.json --folder ranks >part.csv
 echo "exit $?"
 echo '$ what failed'
