@@ -120,8 +120,12 @@ static RhPlatform *platform_of(const RhArguments *a, const char **profile, GErro
     g_autoptr(RhPlatform) p = rh_platform_load(a->platform, error);
     if (!p)
         return NULL;
-    *profile = a->profile ? a->profile : rh_platform_links_profile(p);
-    if (*profile && !rh_platform_apply_profile(p, *profile, error))
+    bool own = a->profile && rh_profile_has_links(a->profile);
+    const char *fitted = own ? NULL : rh_platform_links_profile(p);
+    *profile = fitted ? fitted : a->profile;
+    if (fitted && !rh_platform_apply_profile(p, fitted, error))
+        return NULL;
+    if (a->profile && !rh_platform_apply_profile(p, a->profile, error))
         return NULL;
     for (guint i = 0; i < a->sets->len; i++) {
         const char *set = g_ptr_array_index(a->sets, i);
@@ -282,7 +286,7 @@ static int run(const RhArguments *a, GError **error)
         .operation = name_of(found.setup.op),
         .setup = &found.setup,
         .platform = found.platform,
-        .given = a->profile != NULL,
+        .given = found.profile == a->profile && a->profile != NULL,
         .profile = found.profile,
         .points = found.points,
         .measured_s = found.measured ? (const double *)(void *)found.measured->data : NULL,

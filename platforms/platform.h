@@ -148,10 +148,11 @@ typedef struct {
     RhFact price_usd_per_gpu_hour; /* value 0 = unknown */
     int32_t tiers_count;           /* 0: one node only */
     RhSwitchLevel tiers[RH_TIERS_MAX];
-    GArray *link_changes; /* RhLinkChange; at most one per link */
-    GArray *gpu_speeds;   /* RhGpuSpeed; ascending, at most one per GPU */
-    const char *profile;  /* interned: the applied profile and what it describes; NULL: none */
-    RhScaledRun scaled;   /* of that profile; without a stack: none */
+    GArray *link_changes;  /* RhLinkChange; at most one per link */
+    GArray *gpu_speeds;    /* RhGpuSpeed; ascending, at most one per GPU */
+    const char *profile;   /* interned: the applied profile and what it describes; NULL: none */
+    RhScaledRun scaled;    /* of that profile; without a stack: none */
+    bool kernels_profiled; /* it has kernels of the device: a server's own tables stay away */
     char *hash;
 } RhPlatform;
 

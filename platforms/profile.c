@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
@@ -242,11 +241,6 @@ static void check_device(RhJson *doc, const RhJsonNode *root, const RhJsonNode *
                     device, p->name, p->device->name);
 }
 
-const char *rh_profile_device(RhJson *doc)
-{
-    return rh_json_string_or(doc, rh_json_root(doc), "device", "");
-}
-
 static void read_run(RhJson *doc, const RhJsonNode *root, Profile *f)
 {
     const RhJsonNode *run = rh_json_object_or_null(doc, root, "run");
@@ -319,6 +313,8 @@ static void apply_profile(const Profile *f, RhPlatform *p)
         if (rh_facts_find(p, said->key, &row))
             *rh_facts_at(p, &row) = said->fact;
     }
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
+        p->kernels_profiled |= f->surfaces || f->fits_kind[kind];
     if (f->surfaces) {
         if (d->surfaces)
             g_ptr_array_unref(d->surfaces);
@@ -348,13 +344,10 @@ static GHashTable *known_profiles(void)
     return known;
 }
 
-bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
+static bool apply_one(RhPlatform *p, const char *name, GError **error)
 {
-    bool file = rh_data_is_path(name) || g_file_test(name, G_FILE_TEST_EXISTS);
-    g_autofree char *path =
-        file ? g_strdup(name)
-             : rh_catalogue_path(
-                   g_strv_contains(rh_links_profile_names(), name) ? "links" : "profiles", name);
+    bool file = rh_profile_is_file(name);
+    g_autofree char *path = rh_profile_path(name);
     const Profile *known = file ? NULL : g_hash_table_lookup(known_profiles(), path);
     if (known && fits(known, p)) {
         apply_profile(known, p);
@@ -369,6 +362,19 @@ bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
     apply_profile(f, p);
     if (!file)
         g_hash_table_insert(known_profiles(), g_steal_pointer(&path), g_steal_pointer(&f));
+    return true;
+}
+
+bool rh_platform_apply_profile(RhPlatform *p, const char *names, GError **error)
+{
+    g_auto(GStrv) list = rh_profile_split(names);
+    g_autoptr(GString) notes = g_string_new(NULL);
+    for (char **name = list; *name; name++) {
+        if (!apply_one(p, *name, error))
+            return false;
+        g_string_append_printf(notes, "%s%s", name == list ? "" : "; ", p->profile);
+    }
+    p->profile = rh_intern(notes->str);
     return true;
 }
 

@@ -22,15 +22,25 @@
 /* "run": {"stack": "megatron", "model": "llama-3.1-8b", "measured_s": 73, "predicted_s": 64.2} names
  * the one run that its constants were scaled to, by which error bars are judged. */
 
-/* Applies a profile from a file or by a name of the catalogue. RH_ERROR_IO, RH_ERROR_INPUT with
- * positions. The platform's hash then depends on the profile's. */
-bool rh_platform_apply_profile(RhPlatform *p, const char *name,
+/* Applies profiles, each from a file or by a name of the catalogue, separated by commas: the later
+ * ones lie over the earlier ones. RH_ERROR_IO, RH_ERROR_INPUT with positions. The platform's hash
+ * then depends on the profiles'. */
+bool rh_platform_apply_profile(RhPlatform *p, const char *names,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc,
                                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the catalogue's profile of links that was measured on GPUs and links like those of the
  * platform's nodes, under the library as it comes; NULL: none. */
 const char *rh_platform_links_profile(const RhPlatform *p);
+/* The profiles of a list; caller g_strfreevs. */
+char **rh_profile_split(const char *names);
+/* Is a profile's name that of a file? And its path; caller frees. */
+bool rh_profile_is_file(const char *name);
+char *rh_profile_path(const char *name);
+/* Is none of the profiles of another device than the platform's? */
+bool rh_profile_is_of(const char *names, const RhPlatform *p);
+/* Does one of the profiles have constants of links? */
+bool rh_profile_has_links(const char *names);
 /* Returns the device that a profile's facts describe, interned; "" for none. */
 const char *rh_profile_device(RhJson *doc);
 /* Returns the key of a kind of shapes, such as "device.gemm.shapes". */

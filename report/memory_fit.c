@@ -85,6 +85,10 @@ static void append_job(GString *out, const RhMemoryFit *f)
         job->global_batch, f->batch_assumed ? " (assumed: --global-batch)" : "", job->recipe->name,
         f->q->c->stack->name, job->lora.rank > 0 ? ", LoRA" : "");
     rh_text_wrap(out, line, 2, 79);
+    if (f->q->hardware->profile) {
+        g_autofree char *profile = g_strconcat("profile: ", f->q->hardware->profile, NULL);
+        rh_text_wrap(out, profile, 2, 79);
+    }
 }
 
 static void append_parts(GString *out, const RhTrainMemory *m)

@@ -39,6 +39,7 @@ static bool add_series(RhCapacityQuery *q, const char *platform, const char *dty
     RhCapacitySeries s = default_batches(q->a);
     s.platform = platform;
     s.dtype = dtype;
+    s.profile = rh_prices_profile(q->a, platform);
     for (int i = 0; i == 0 || (words[0] && words[i]); i++) {
         if (q->a->batches && !rh_capacity_range("global-batch", words[0] ? words[i] : "", 1 << 28,
                                                 &s.batch_least, &s.batch_most, error))
@@ -119,6 +120,8 @@ static RhInputs *load(const RhCapacityQuery *q, const RhCapacitySeries *s, int64
                       GError **error)
 {
     g_autoptr(GPtrArray) sets = rh_prices_sets(q->a, s->platform);
+    if (s->profile)
+        g_ptr_array_insert(sets, 0, g_strconcat("profile=", s->profile, NULL));
     g_ptr_array_add(sets, g_strdup_printf("nodes=%" G_GINT64_FORMAT, gpus / s->gpus_per_node));
     g_ptr_array_add(sets, NULL);
     g_auto(GStrv) argv = rh_arguments_words(q->a->recorded);

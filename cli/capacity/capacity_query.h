@@ -7,6 +7,7 @@
 /* A platform, dtype and batches: cells of one series differ only in size. */
 typedef struct {
     const char *platform, *dtype;
+    const char *profile; /* of the platform's device; NULL: none */
     int64_t batch_least, batch_most;
     int32_t gpus_per_node;
     bool open; /* with as many nodes as needed */

@@ -83,6 +83,7 @@ static Offered *offered_new(const RhArguments *a, const char *platform)
     o->words.platform = platform;
     o->words.gpus = 0;
     o->words.sets = rh_prices_sets(a, platform);
+    o->words.profile = rh_prices_profile(a, platform);
     o->asking.a = &o->words;
     return o;
 }

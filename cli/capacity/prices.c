@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "cli/output/terminal.h"
+#include "platforms/profile.h"
 #include "report/format.h"
 
 /* NAME or NAME:NODES? A platform written in one line has other words. */
@@ -123,8 +125,6 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **e
 GPtrArray *rh_prices_sets(const RhArguments *a, const char *platform)
 {
     GPtrArray *sets = g_ptr_array_new_with_free_func(g_free);
-    if (a->profile)
-        g_ptr_array_add(sets, g_strconcat("profile=", a->profile, NULL));
     for (guint i = 0; i < a->sets->len; i++)
         g_ptr_array_add(sets, g_strdup(g_ptr_array_index(a->sets, i)));
     const char *price = price_word(a->prices, platform);
@@ -135,6 +135,21 @@ GPtrArray *rh_prices_sets(const RhArguments *a, const char *platform)
         g_ptr_array_add(sets, g_strconcat("pue=", g_ascii_dtostr(text, sizeof text, a->pue), NULL));
     }
     return sets;
+}
+
+const char *rh_prices_profile(const RhArguments *a, const char *platform)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(RhPlatform) p = a->profile ? rh_platform_load(platform, NULL) : NULL;
+    if (!p || !rh_prices_platforms(a->platforms, names, NULL) || names->len < 2 ||
+        rh_profile_is_of(a->profile, p))
+        return a->profile;
+    g_autofree char *line =
+        g_strdup_printf("note: --profile %s is of another device than %s, which keeps its own "
+                        "constants",
+                        a->profile, platform);
+    rh_terminal_hint(line);
+    return NULL;
 }
 
 bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GError **error)

@@ -12,6 +12,9 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names,
 /* The settings of a command, and behind them what sets this platform's price and PUE, where they are given: char*, which the
  * array owns; caller unrefs. */
 GPtrArray *rh_prices_sets(const RhArguments *arguments, const char *platform);
+/* The profile of the command where it is of the platform's device, else NULL, which is told: among
+ * several platforms the others keep their own constants. */
+const char *rh_prices_profile(const RhArguments *arguments, const char *platform);
 /* Sets a price with or without its month: "2USD@2026-11". RH_ERROR_USAGE: as rh_platform_set(), or
  * a wrong month. */
 bool rh_prices_set(RhPlatform *platform, const char *key, const char *value,

@@ -150,11 +150,20 @@ static int run_step(const RhArguments *a, GError **error)
     return v ? show(a, v, error) : 3;
 }
 
-/* Files of one run, which are no table of many: the first that recognises a file judges it. */
-static const struct {
-    bool (*recognise)(const char *path);
-    int (*judge)(const RhArguments *arguments, GError **error);
-} measured[] = {{rh_validate_is_service, rh_validate_service}, {rh_log_is, rh_validate_log}};
+typedef int Judge(const RhArguments *arguments, GError **error);
+
+/* What judges a file of one run, which is no table of many: the first that recognises it; NULL. */
+static Judge *judge_of(const char *path)
+{
+    static const struct {
+        bool (*recognise)(const char *path);
+        Judge *judge;
+    } kinds[] = {{rh_validate_is_service, rh_validate_service}, {rh_log_is, rh_validate_log}};
+    for (size_t i = 0; path && i < G_N_ELEMENTS(kinds); i++)
+        if (kinds[i].recognise(path))
+            return kinds[i].judge;
+    return NULL;
+}
 
 static int run(const RhArguments *a, GError **error)
 {
@@ -204,12 +213,16 @@ static int run(const RhArguments *a, GError **error)
         rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
         return 2;
     }
+    Judge *judge = judge_of(a->cases);
+    if (a->profile && !a->measure && !judge) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--profile is of one machine: with --run step, or --cases with a log of a run or "
+                "a benchmark's result of a server; a row of a table names its platform");
+        return 2;
+    }
     if (a->suite || a->measure)
         return a->suite ? run_suite(a, error) : run_step(a, error);
-    for (size_t i = 0; a->cases && i < G_N_ELEMENTS(measured); i++)
-        if (measured[i].recognise(a->cases))
-            return measured[i].judge(a, error);
-    return rh_validate_cases(a, error);
+    return judge ? judge(a, error) : rh_validate_cases(a, error);
 }
 
 static const RhOption own[] = {
@@ -260,7 +273,7 @@ static const RhOption own[] = {
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
               "with a training log: change one constant of model, platform or job"),
     RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
-              "with --run step: constants that `calibrate` measured"),
+              "with --run step, a log or a result: constants that `calibrate` measured"),
     RH_OPTION(lists, "lists", 0, RH_OPTION_TEXT, "FOLDER",
               "write the lists of kernels that --run step times, and end"),
     RH_OPTION(runs, "runs", 0, RH_OPTION_INTEGER, "N", "measured steps of each case of a suite",

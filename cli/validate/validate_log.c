@@ -105,7 +105,7 @@ static void append_memory(GString *out, const RhEvaluatedRun *row, const RhRunLo
 }
 
 static char *text_of(const RhEvaluatedRun *row, const RhRunLog *log, const RhProblem *c,
-                     const GPtrArray *findings)
+                     const char *profile, const GPtrArray *findings)
 {
     GString *out = g_string_new(NULL);
     append_times(out, row, log, c);
@@ -116,6 +116,10 @@ static char *text_of(const RhEvaluatedRun *row, const RhRunLog *log, const RhPro
                         row->model, c->job.gpus, row->platform, c->job.global_batch,
                         c->job.sequence, c->job.recipe->name, row->stack, row->strategy);
     rh_text_wrap(out, job, 2, 79);
+    if (profile) {
+        g_autofree char *line = g_strconcat("profile: ", profile, NULL);
+        rh_text_wrap(out, line, 2, 79);
+    }
     rh_findings_append(out, findings);
     if (row->peak_bytes > row->capacity_bytes)
         rh_text_wrap(out,
@@ -138,7 +142,8 @@ static int answer(const RhArguments *a, const RhRunLog *log, const RhInputs *in,
     if (rh_arguments_given(a, "--tolerance") && off > a->tolerance_frac)
         g_ptr_array_add(missed, g_strdup_printf("the error is %.1f %%, more than %.1f %%",
                                                 100 * off, 100 * a->tolerance_frac));
-    g_autofree char *text = a->json ? NULL : text_of(row, log, &in->c, findings);
+    g_autofree char *text =
+        a->json ? NULL : text_of(row, log, &in->c, in->hardware->profile, findings);
     guint bars = missed->len;
     for (guint i = 0; i < findings->len; i++)
         g_ptr_array_add(missed, g_strdup(findings->pdata[i]));

@@ -161,6 +161,10 @@ static char *text_of(const Answer *w)
                         w->in->platform_spec, w->deployment, w->asked->spec, w->asked->arrivals);
     GString *out = g_string_new(table);
     rh_text_wrap(out, line, 5, 79);
+    if (w->in->hardware->profile) {
+        g_autofree char *profile = g_strconcat("profile: ", w->in->hardware->profile, NULL);
+        rh_text_wrap(out, profile, 2, 79);
+    }
     if (!w->trust->bar)
         g_string_append_printf(out, "model error: unknown: %s\n", w->trust->why_not);
     rh_findings_append(out, w->findings);

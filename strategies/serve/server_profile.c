@@ -16,6 +16,8 @@ RhPlatform *rh_server_hardware(const RhServer *server, const RhPlatform *platfor
 {
     g_autoptr(RhPlatform) own = rh_platform_copy(platform);
     const char *profile = rh_server_profile(&server->profiles, platform->device->name);
-    bool fine = !profile || own->profile || rh_platform_apply_profile(own, profile, error);
+    bool fine = !profile || own->kernels_profiled || rh_platform_apply_profile(own, profile, error);
+    if (platform->profile)
+        own->profile = platform->profile;
     return fine ? g_steal_pointer(&own) : NULL;
 }

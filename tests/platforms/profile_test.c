@@ -261,6 +261,41 @@ static void a_file_of_the_users_is_read_each_time(void)
     CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
+/* Two files in a list: the later one has the last word, and both are named. */
+static void profiles_of_a_list_lie_over_each_other(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("profiles-XXXXXX", NULL);
+    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+    static const char *const facts[] = {"\"nvlink.efficiency\": {\"value\": 0.5, ",
+                                        "\"nvlink.efficiency\": {\"value\": 0.25, ",
+                                        "\"device.sustained_clock\": {\"value\": 0.5, "};
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++) {
+        char *path = g_strdup_printf("%s/%zu.json", folder, i);
+        g_autofree char *text = g_strdup_printf(
+            "{\"schema\": \"rehearse.profile/1\", \"device\": \"h100-sxm\", \"facts\": "
+            "{%s\"tag\": \"measured\", \"source\": \"a test\", \"date\": "
+            "\"2026-11\"}}}",
+            facts[i]);
+        CU_ASSERT_TRUE_FATAL(rh_file_write(path, text, strlen(text), NULL));
+        g_ptr_array_add(paths, path);
+    }
+    g_autofree char *list = g_strdup_printf("%s,%s,%s", (char *)paths->pdata[0],
+                                            (char *)paths->pdata[1], (char *)paths->pdata[2]);
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL),
+                          a100 = rh_platform_load("dgx-a100:1", NULL);
+    CU_ASSERT_TRUE(rh_platform_apply_profile(p, list, NULL));
+    CU_ASSERT_DOUBLE_EQUAL(p->nvlink_efficiency_frac.value, 0.25, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(p->device->curves.sustained_clock_frac.value, 0.5, 1e-12);
+    CU_ASSERT_STRING_EQUAL(p->profile, "0.json; 1.json; 2.json");
+    CU_ASSERT_FALSE(p->kernels_profiled);
+    CU_ASSERT_TRUE(rh_profile_has_links(list) && rh_profile_has_links(paths->pdata[0]));
+    CU_ASSERT_FALSE(rh_profile_has_links(paths->pdata[2]));
+    CU_ASSERT_TRUE(rh_profile_is_of(list, p) && !rh_profile_is_of(list, a100));
+    for (guint i = 0; i < paths->len; i++)
+        CU_ASSERT_EQUAL(unlink(paths->pdata[i]), 0);
+    CU_ASSERT_EQUAL(rmdir(folder), 0);
+}
+
 static void an_unknown_profile_is_refused_by_name(void)
 {
     g_autoptr(GError) error = NULL;
@@ -284,6 +319,7 @@ int main(void)
         {"what derives wrongly is refused", what_derives_wrongly_is_refused},
         {"a profile of the catalogue is read once", a_profile_of_the_catalogue_is_read_once},
         {"a file of the user's is read each time", a_file_of_the_users_is_read_each_time},
+        {"profiles of a list lie over each other", profiles_of_a_list_lie_over_each_other},
         {"an unknown profile is refused by name", an_unknown_profile_is_refused_by_name},
         {NULL, NULL}};
     return rh_test_main("profile", tests);
