@@ -2,8 +2,11 @@
 
 #include <gio/gio.h>
 
+#include "base/bytes_stream.h"
 #include "base/error.h"
 #include "base/json_internal.h"
+
+#define BUFFER_BYTES ((gsize)1 << 18)
 
 static GByteArray *unpack_gzip(const char *path, GByteArray *packed, gsize most, GError **error)
 {
@@ -37,6 +40,34 @@ GByteArray *rh_bytes_load(const char *path, gsize most, GError **error)
     if (length < 2 || bytes->data[0] != 0x1f || bytes->data[1] != 0x8b)
         return g_steal_pointer(&bytes);
     return unpack_gzip(path, bytes, most, error);
+}
+
+char *rh_bytes_head(const char *path, gsize most)
+{
+    g_autoptr(GFile) file = g_file_new_for_path(path);
+    /* a pipe would lose what is read of it here */
+    bool regular = g_file_test(path, G_FILE_TEST_IS_REGULAR);
+    g_autoptr(GFileInputStream) raw = regular ? g_file_read(file, NULL, NULL) : NULL;
+    g_autoptr(GInputStream) stream = raw ? rh_bytes_unpacked(G_INPUT_STREAM(raw)) : NULL;
+    g_autofree char *head = g_malloc0(most + 1);
+    gsize count = 0;
+    /* what was read before a failure is the beginning all the same */
+    if (!stream || (!g_input_stream_read_all(stream, head, most, &count, NULL, NULL) && count == 0))
+        return NULL;
+    return g_steal_pointer(&head);
+}
+
+GInputStream *rh_bytes_unpacked(GInputStream *raw)
+{
+    g_autoptr(GInputStream) buffered = g_buffered_input_stream_new_sized(raw, BUFFER_BYTES);
+    GBufferedInputStream *begin = G_BUFFERED_INPUT_STREAM(buffered);
+    gsize count = 0;
+    gssize filled = g_buffered_input_stream_fill(begin, 2, NULL, NULL);
+    const guint8 *head = g_buffered_input_stream_peek_buffer(begin, &count);
+    g_autoptr(GZlibDecompressor) gunzip = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    return filled >= 2 && count >= 2 && head[0] == 0x1f && head[1] == 0x8b
+               ? g_converter_input_stream_new(buffered, G_CONVERTER(gunzip))
+               : g_object_ref(buffered);
 }
 
 GBytes *rh_bytes_pack(const char *text, gsize length)

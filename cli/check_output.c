@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "calibrate/links/measured.h"
 #include "platforms/machine/machine.h"
-#include "validate/runs/run_log.h"
+#include "validate/runs/gpu_trace.h"
 
 #define FILE_MAX ((gsize)64 << 20)
 
@@ -41,14 +41,14 @@ static bool note_links(const char *path, const char *text, GString *notes, GErro
     return true;
 }
 
-/* Says what a log of a training run holds. */
-static bool note_run(const char *path, const char *text, GString *notes, GError **error)
+/* Says what a log or a trace of a training run holds. */
+static bool note_run(const char *path, GString *notes, GError **error)
 {
-    g_autoptr(RhRunLog) log = rh_run_log_parse(path, text, error);
+    g_autoptr(RhRunLog) log = rh_run_log_load(path, error);
     if (!log)
         return false;
     g_autofree char *how = rh_run_log_describe(log);
-    g_string_append_printf(notes, "log of a training run: %s\n", how);
+    g_string_append_printf(notes, "%s of a training run: %s\n", log->parts ? "trace" : "log", how);
     if (log->unit == RH_RUN_STEP)
         g_string_append_printf(notes, "note: %.4g s a step\n", log->typical.seconds);
     for (int kind = 0; kind < RH_SAID_LAST; kind++)
@@ -66,6 +66,9 @@ static bool note_run(const char *path, const char *text, GString *notes, GError 
 
 bool rh_check_output(const char *path, GString *notes, bool *known, GError **error)
 {
+    *known = rh_gpu_trace_is(path);
+    if (*known)
+        return note_run(path, notes, error);
     g_autoptr(GByteArray) bytes = rh_bytes_load(path, FILE_MAX, NULL);
     g_autofree char *text = bytes ? g_strndup((const char *)bytes->data, bytes->len) : NULL;
     const char *tool = text ? rh_machine_tool(text) : NULL;
@@ -73,7 +76,7 @@ bool rh_check_output(const char *path, GString *notes, bool *known, GError **err
     bool run = text && !tool && !links && rh_run_log_begins(text);
     *known = tool || links || run;
     if (run)
-        return note_run(path, text, notes, error);
+        return note_run(path, notes, error);
     if (tool)
         return note_machine(path, text, tool, notes, error);
     return !links || note_links(path, text, notes, error);

@@ -222,10 +222,13 @@ bool rh_measured_run_explain(const RhMeasuredRunQuestion *q, RhMeasuredRun *out,
         !step_of(&t, run.measured_s > run.predicted_s ? 0 : 1, &run.together_s, error))
         return false;
     const RhDeviceCurves *curves = &q->hardware->device->curves;
-    run.clock_frac =
-        scaled_frac(curves->sustained_clock_frac.value, run.causes[RH_CAUSE_KERNELS].value);
-    run.memory_frac =
-        scaled_frac(curves->memory_peak_frac.value, run.causes[RH_CAUSE_KERNELS].value);
+    const RhMeasuredCauseAnswer *kernels = &run.causes[RH_CAUSE_KERNELS];
+    run.by_kernels = q->kernels_s > 0 && q->predicted_kernels_s > 0;
+    run.scale = run.by_kernels      ? q->predicted_kernels_s / q->kernels_s
+                : kernels->explains ? kernels->value
+                                    : 0;
+    run.clock_frac = scaled_frac(curves->sustained_clock_frac.value, run.scale);
+    run.memory_frac = scaled_frac(curves->memory_peak_frac.value, run.scale);
     *out = run;
     return true;
 }
@@ -267,12 +270,12 @@ static void put_causes(RhJsonWriter *w, const RhMeasuredRun *run)
 char *rh_measured_run_profile(const RhMeasuredRun *run, const RhPlatform *hardware,
                               const char *source, const char *date)
 {
-    if (!run->causes[RH_CAUSE_KERNELS].explains)
+    if (run->scale <= 0)
         return NULL;
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    g_autofree char *about =
-        g_strdup_printf("one scale of the kernels' rates, %.4g, by a step of %.6g s: %s",
-                        run->causes[RH_CAUSE_KERNELS].value, run->measured_s, source);
+    g_autofree char *about = g_strdup_printf(
+        "one scale of the kernels' rates, %.4g, by %s of %.6g s: %s", run->scale,
+        run->by_kernels ? "the kernels in a step" : "a step", run->measured_s, source);
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "schema", "rehearse.profile/1");
     rh_json_put_string(w, "platform", hardware->name);

@@ -30,7 +30,10 @@ typedef struct {
     RhMeasuredCauseAnswer causes[RH_CAUSE_CAUSES];
     double
         together_s; /* the step with every cause at its limit, where none explains it alone; else 0 */
-    /* the scaled constants of the device, where kernels explain it */
+    double
+        scale; /* of the kernels' rates: by their own time, else by the step's; 0: none explains it */
+    bool by_kernels; /* the first */
+    /* the scaled constants of the device */
     double clock_frac, memory_frac;
     const char *stack, *model; /* interned */
 } RhMeasuredRun;
@@ -40,6 +43,9 @@ typedef struct {
     const RhPlatform *hardware; /* as described, whose view by the stack is c->platform */
     const RhLayout *layout;
     double measured_s;
+    /* of one GPU, where a trace tells them apart: the time in which kernels compute, measured and
+     * predicted; 0: the step alone is known */
+    double kernels_s, predicted_kernels_s;
     double timeout_s; /* of the whole; 0: none */
     void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */
 } RhMeasuredRunQuestion;

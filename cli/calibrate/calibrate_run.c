@@ -12,6 +12,7 @@
 #include "cli/output/terminal.h"
 #include "report/format.h"
 #include "strategies/search/evidence_key.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/train.h"
 #include "validate/runs/findings.h"
 #include "validate/runs/run_findings.h"
@@ -39,6 +40,7 @@ typedef struct {
     RhLayout layout;
     RhRunLog *log;       /* NULL: --run-was says the time */
     GPtrArray *findings; /* char*: what no run can be; NULL without a log */
+    RhStepParts parts;   /* of the prediction, where the log is a trace */
     double measured_s;
     char *source; /* "73 s of plan.json#1" */
 } Run;
@@ -213,12 +215,13 @@ static char *text_of(const RhMeasuredRun *one, const Run *run, const char *saved
 {
     GString *out = g_string_new(NULL);
     g_autofree char *measured = seconds_text(one->measured_s),
-                    *predicted = seconds_text(one->predicted_s),
-                    *speed = speed_text(one->causes[RH_CAUSE_KERNELS].value);
+                    *predicted = seconds_text(one->predicted_s), *speed = speed_text(one->scale);
     g_autofree char *head =
         g_strdup_printf("measured: %s a step (%s), predicted: %s, %+.1f %%", measured, run->source,
                         predicted, 100 * (one->predicted_s / one->measured_s - 1));
     rh_text_wrap(out, head, 2, 79);
+    if (one->by_kernels)
+        rh_step_parts_append(out, run->log->parts, &run->parts);
     g_string_append_printf(out, "what would have to be wrong for %s, each alone:\n", measured);
     for (int cause = 0; cause < RH_CAUSE_CAUSES; cause++) {
         g_autofree char *text = cause_text(one, (RhMeasuredCause)cause);
@@ -226,9 +229,11 @@ static char *text_of(const RhMeasuredRun *one, const Run *run, const char *saved
         rh_text_wrap(out, text, 17, 79);
     }
     g_autofree char *fitted =
-        one->causes[RH_CAUSE_KERNELS].explains
-            ? g_strdup_printf("fitted: one scale, as one run tells no more: kernels of %s on %s "
-                              "%s (sustained_clock %.4g, memory.peak %.4g)",
+        one->scale > 0
+            ? g_strdup_printf("fitted: one scale, %s: kernels of %s on %s %s (sustained_clock "
+                              "%.4g, memory.peak %.4g)",
+                              one->by_kernels ? "by the time of the trace's kernels alone"
+                                              : "as one run tells no more",
                               one->stack, run->in->hardware->device->name, speed, one->clock_frac,
                               one->memory_frac)
             : g_strdup("fitted: nothing, as kernels cannot explain the run");
@@ -271,16 +276,35 @@ static int answer(const RhArguments *a, const RhMeasuredRun *one, const Run *run
     return 1;
 }
 
+/* Rehearses the run for the parts of its step, where the log is a trace. */
+static bool predict_parts(const RhArguments *a, Run *run, GError **error)
+{
+    RhEngineOptions options = {.timeline = true, .timeout_s = rh_terminal_left_s(a->timeout_s)};
+    g_autoptr(RhProgram) program = NULL;
+    g_autoptr(RhRun) performed = NULL;
+    if (!run->log || !run->log->parts)
+        return true;
+    g_autoptr(RhRehearsal) r =
+        rh_rehearse(&run->in->c, &run->layout, &options, &program, &performed, error);
+    if (r)
+        run->parts = rh_step_parts_of_run(&run->in->c, program, performed, run->log->rank);
+    return r != NULL;
+}
+
 int rh_calibrate_run(const RhArguments *a, GError **error)
 {
     g_auto(Run) run = {0};
     if (!read_run(a, &run, error))
         return error && g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
+    if (!predict_parts(a, &run, error))
+        return 3;
     RhMeasuredRun one;
     RhMeasuredRunQuestion q = {.c = &run.in->c,
                                .hardware = run.in->hardware,
                                .layout = &run.layout,
                                .measured_s = run.measured_s,
+                               .kernels_s = run.parts.step_s > 0 ? run.log->parts->compute_s : 0,
+                               .predicted_kernels_s = run.parts.compute_s,
                                .timeout_s = rh_terminal_left_s(a->timeout_s),
                                .progress = progress};
     bool explained = rh_measured_run_explain(&q, &one, error);

@@ -2,12 +2,15 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "validate/runs/gpu_trace.h"
 #include "validate/runs/run_findings.h"
 
 #define FILE_MAX ((gsize)256 << 20)
 
 bool rh_log_is(const char *path)
 {
+    if (rh_gpu_trace_is(path))
+        return true;
     if (g_str_has_suffix(path, ".csv") || g_str_has_suffix(path, ".jsonl"))
         return false;
     g_autoptr(GByteArray) bytes = rh_bytes_load(path, FILE_MAX, NULL);

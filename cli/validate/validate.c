@@ -228,7 +228,8 @@ static int run(const RhArguments *a, GError **error)
 static const RhOption own[] = {
     RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE",
               "your measured runs: CSV with a run per row, .jsonl with what a server did, or a "
-              "training log, or a benchmark's result of a server (docs/guide/validation.md)"),
+              "training log, a trace of PyTorch's profiler, or a benchmark's result of a server "
+              "(docs/guide/validation.md)"),
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
               "with --cases: exit with status 1 if the mean error is larger, as 10%",
               .quantity = RH_QUANTITY_FRAC),

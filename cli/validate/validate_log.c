@@ -104,12 +104,32 @@ static void append_memory(GString *out, const RhEvaluatedRun *row, const RhRunLo
     rh_text_wrap(out, line, 2, 79);
 }
 
+/* Where the step of a profiler's trace went, beside the prediction of it. */
+static void append_parts(GString *out, const RhRunLog *log, const RhStepParts *predicted)
+{
+    g_autoptr(GString) line = g_string_new("trace:");
+    if (log->rank >= 0)
+        g_string_append_printf(line, " rank %d,", log->rank);
+    if (log->devices > 1)
+        g_string_append_printf(line, " the GPU of %d that worked longest,", log->devices);
+    if (log->whole_trace)
+        g_string_append(line, " the whole of it, as no ProfilerStep# marks steps");
+    else
+        g_string_append_printf(line, " step %" G_GINT64_FORMAT ", the median one", log->parts_step);
+    g_string_append(line, "; a kernel of NCCL runs while it waits for other ranks, so that such "
+                          "waits count as communication");
+    rh_text_wrap(out, line->str, 2, 79);
+    rh_step_parts_append(out, log->parts, predicted);
+}
+
 static char *text_of(const RhEvaluatedRun *row, const RhRunLog *log, const RhProblem *c,
-                     const char *profile, const GPtrArray *findings)
+                     const char *profile, const GPtrArray *findings, const RhStepParts *predicted)
 {
     GString *out = g_string_new(NULL);
     append_times(out, row, log, c);
     append_memory(out, row, log);
+    if (predicted)
+        append_parts(out, log, predicted);
     g_autofree char *job =
         g_strdup_printf("job: %s on %d GPUs of %s, %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
                         " tokens a step, %s, %s, %s",
@@ -130,7 +150,7 @@ static char *text_of(const RhEvaluatedRun *row, const RhRunLog *log, const RhPro
 }
 
 static int answer(const RhArguments *a, const RhRunLog *log, const RhInputs *in,
-                  const RhRehearsal *r, GError **error)
+                  const RhRehearsal *r, const RhStepParts *parts, GError **error)
 {
     RhRunJob job = {in->c.job.global_batch, in->c.job.sequence, in->c.job.gpus};
     g_autoptr(RhEvaluation) evaluation = rh_evaluation_new(log->name);
@@ -143,7 +163,7 @@ static int answer(const RhArguments *a, const RhRunLog *log, const RhInputs *in,
         g_ptr_array_add(missed, g_strdup_printf("the error is %.1f %%, more than %.1f %%",
                                                 100 * off, 100 * a->tolerance_frac));
     g_autofree char *text =
-        a->json ? NULL : text_of(row, log, &in->c, in->hardware->profile, findings);
+        a->json ? NULL : text_of(row, log, &in->c, in->hardware->profile, findings, parts);
     guint bars = missed->len;
     for (guint i = 0; i < findings->len; i++)
         g_ptr_array_add(missed, g_strdup(findings->pdata[i]));
@@ -176,9 +196,15 @@ int rh_validate_log(const RhArguments *a, GError **error)
     if (!in)
         return error && g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
     RhEngineOptions options = {.seed = (uint64_t)a->seed,
+                               .timeline = log->parts != NULL,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
-    g_autoptr(RhRehearsal) r = rh_rehearse(&in->c, &layout, &options, NULL, NULL, error);
+    g_autoptr(RhProgram) program = NULL;
+    g_autoptr(RhRun) run = NULL;
+    g_autoptr(RhRehearsal) r = rh_rehearse(&in->c, &layout, &options, &program, &run, error);
     rh_terminal_progress_end();
-    return r ? answer(a, log, in, r, error) : 3;
+    if (!r)
+        return 3;
+    RhStepParts parts = rh_step_parts_of_run(&in->c, program, run, log->rank);
+    return answer(a, log, in, r, log->parts ? &parts : NULL, error);
 }

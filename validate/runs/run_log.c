@@ -1,20 +1,15 @@
 #include "validate/runs/run_log.h"
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/log_prefix.h"
 #include "report/format.h"
+#include "validate/runs/gpu_trace.h"
 #include "validate/runs/training_log.h"
 
-#define FILE_MAX    ((gsize)256 << 20)
-#define FEW         4    /* samples: fewer are all kept */
-#define WARMUP_FRAC 0.15 /* assumed: iterations of one job differ by a few percent */
-#define STALL_FRAC  0.25 /* assumed, likewise; a checkpoint or an evaluation takes seconds */
+#define FILE_MAX ((gsize)256 << 20)
 
 const RhRunLogReader *rh_run_log_reader(const char *text)
 {
@@ -49,51 +44,6 @@ bool rh_run_log_begins(const char *text)
     return rh_run_log_reader(plain) != NULL;
 }
 
-/* --- the typical time --- */
-
-static double median_of(double *values, size_t count)
-{
-    gsl_sort(values, 1, count);
-    return gsl_stats_median_from_sorted_data(values, 1, count);
-}
-
-static double seconds_at(const GArray *samples, guint i)
-{
-    return g_array_index(samples, RhRunSample, i).seconds;
-}
-
-static bool is_far(double seconds, double typical, double frac)
-{
-    return seconds > typical * (1 + frac) || seconds < typical / (1 + frac);
-}
-
-RhRunTypical rh_run_typical(const GArray *samples)
-{
-    guint count = samples->len, half = count / 2, kept = 0, from = 0;
-    RhRunTypical t = {.samples = (int32_t)count};
-    if (count == 0)
-        return t;
-    g_autofree double *values = g_new(double, count);
-    for (guint i = half; i < count; i++)
-        values[kept++] = seconds_at(samples, i);
-    double middle = median_of(values, kept);
-    while (count >= FEW && from < half && is_far(seconds_at(samples, from), middle, WARMUP_FRAC))
-        from++;
-    kept = 0;
-    for (guint i = from; i < count; i++) {
-        double seconds = seconds_at(samples, i);
-        if (count < FEW || !is_far(seconds, middle, STALL_FRAC))
-            values[kept++] = seconds;
-    }
-    t.warmup = (int32_t)from;
-    t.stalls = (int32_t)(count - from - kept);
-    t.seconds = median_of(values, kept);
-    double high = gsl_stats_quantile_from_sorted_data(values, 1, kept, 0.9),
-           low = gsl_stats_quantile_from_sorted_data(values, 1, kept, 0.1);
-    t.spread_frac = (high - low) / 2 / t.seconds;
-    return t;
-}
-
 /* --- files --- */
 
 RhRunLog *rh_run_log_parse(const char *name, const char *text, GError **error)
@@ -107,10 +57,7 @@ RhRunLog *rh_run_log_parse(const char *name, const char *text, GError **error)
                 known);
         return NULL;
     }
-    g_autoptr(RhRunLog) log = g_new0(RhRunLog, 1);
-    log->name = g_strdup(name);
-    log->format = reader->name;
-    log->samples = g_array_new(FALSE, TRUE, sizeof(RhRunSample));
+    g_autoptr(RhRunLog) log = rh_run_log_new(name, reader->name);
     if (!reader->read(log, plain, error))
         return NULL;
     log->typical = rh_run_typical(log->samples);
@@ -119,20 +66,13 @@ RhRunLog *rh_run_log_parse(const char *name, const char *text, GError **error)
 
 RhRunLog *rh_run_log_load(const char *path, GError **error)
 {
+    if (rh_gpu_trace_is(path))
+        return rh_gpu_trace_load(path, error);
     g_autoptr(GByteArray) bytes = rh_bytes_load(path, FILE_MAX, error);
     if (!bytes)
         return NULL;
     g_autofree char *text = g_strndup((const char *)bytes->data, bytes->len);
     return rh_run_log_parse(path, text, error);
-}
-
-void rh_run_log_free(RhRunLog *log)
-{
-    if (!log)
-        return;
-    g_free(log->name);
-    g_array_unref(log->samples);
-    g_free(log);
 }
 
 /* --- what it says --- */

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "validate/runs/step_parts.h"
+
 /* What the time in a log is of. */
 typedef enum {
     RH_RUN_NONE,
@@ -62,6 +64,12 @@ typedef struct {
     GArray *samples; /* RhRunSample */
     RhRunTypical typical;
     RhRunFigure said[RH_SAID_LAST];
+    /* of a profiler's trace */
+    RhStepParts *parts;   /* owned: where the time of the median step went; NULL: of no trace */
+    int64_t parts_step;   /* its number; -1: the trace has none */
+    int32_t rank;         /* whose it is; -1: not said */
+    int32_t devices;      /* GPUs in the trace, of which the one that worked longest counts */
+    bool whole_trace;     /* no step is marked: the whole is taken as one */
     double memory_bytes;  /* the highest peak of a GPU; 0: not said */
     bool memory_reserved; /* that of the allocator's reserve, not of tensors */
     bool summary;         /* one mean over the whole run, its start and stalls with it */
@@ -73,6 +81,8 @@ typedef struct {
     bool (*read)(RhRunLog *out, const char *text, GError **error);
 } RhRunLogReader;
 
+/* An empty log, as readers fill it; `format` is static. */
+RhRunLog *rh_run_log_new(const char *name, const char *format);
 /* The reader of a text; NULL: it is of no run. Prefixes must have been removed. */
 const RhRunLogReader *rh_run_log_reader(const char *text);
 /* Is the text a log of a training run? */

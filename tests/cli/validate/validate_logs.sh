@@ -31,6 +31,30 @@ try validate --cases titan.log "${job[@]}"
 try validate --cases megatron.log
 try validate --cases odd.log "${job[@]}" --global-batch 64
 try check megatron.log titan.log odd.log
+# A trace of PyTorch's profiler: where the step goes, beside the prediction.
+event() {
+    printf '%s{"ph": "X", "cat": "%s", "name": "%s", "ts": %d, "dur": %d, "args": {"device": 0}}' "$comma" "$@"
+    comma=$'\n,'
+}
+{
+    echo '{"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"rank": 2, "world_size": 8}, "traceEvents": ['
+    for step in 3 4 5; do
+        t=$((step * 600000))
+        event gpu_user_annotation "ProfilerStep#$step" $t 590000
+        event kernel nvjet_hsh_128x256 $t 300000
+        event kernel 'void flash_fwd_kernel' $((t + 300000)) 90000
+        event kernel multi_tensor_apply_kernel $((t + 400000)) 120000
+        event kernel ncclDevKernel_ReduceScatter_Sum_f32 $((t + 500000)) 50000
+    done
+    echo ']}'
+} | gzip >trace.json.gz
+try validate --cases trace.json.gz "${job[@]}" --global-batch 64
+try check trace.json.gz
+rehearse calibrate --from trace.json.gz "${job[@]}" --global-batch 64 -o scaled.json | sed -n '/^fitted/,/^error/p'
+rehearse check scaled.json | head -n 1
+zcat trace.json.gz | sed 's/"dur": 90000/"dur": -1/' >wrong.json
+try validate --cases wrong.json "${job[@]}" --global-batch 64
+try validate --cases trace.json.gz "${job[@]}" --global-batch 64 --gpus 4
 # The launch that wrote it says model, layout and job.
 cp "$CASES"/inputs/launch/pretrain.sh .
 sed 's/batch size:    64/batch size:   128/' megatron.log >large.log
