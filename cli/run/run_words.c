@@ -3,77 +3,23 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/units.h"
+#include "cli/parse/option_list.h"
 #include "strategies/run/failure_file.h"
 #include "strategies/run/failure_rates.h"
 
-/* A key of a list "key=value,key,...", and the quantity that it takes; NONE: a switch. */
-typedef struct {
-    const char *key, *example;
-    RhQuantity kind;
-    void *out; /* double or, of a switch, bool */
-} Key;
-
-static bool fail_unknown(const char *option, const char *word, const Key *keys, GError **error)
-{
-    g_autoptr(GString) known = g_string_new(NULL);
-    for (const Key *k = keys; k->key; k++)
-        g_string_append_printf(known, "%s%s%s%s", known->len ? ", " : "", k->key,
-                               k->example ? "=" : "", k->example ? k->example : "");
-    return rh_fail(error, RH_ERROR_USAGE, "%s has no \"%s\"\nhelp: %s", option, word, known->str);
-}
-
-static bool read_value(const char *option, const Key *k, const char *value, GError **error)
-{
-    g_autoptr(GError) inner = NULL;
-    double number = 0;
-    if (!rh_quantity_parse_like(value, k->kind, k->example, &number, &inner))
-        return rh_fail(error, RH_ERROR_USAGE, "%s: %s: %s", option, k->key, inner->message);
-    if (number <= 0)
-        return rh_fail(error, RH_ERROR_USAGE, "%s: %s=%s: must be more than 0\nhelp: %s=%s", option,
-                       k->key, value, k->key, k->example);
-    *(double *)k->out = number;
-    return true;
-}
-
-static bool read_word(const char *option, const char *word, const Key *keys, GError **error)
-{
-    const char *equals = strchr(word, '=');
-    size_t length = equals ? (size_t)(equals - word) : strlen(word);
-    for (const Key *k = keys; k->key; k++) {
-        if (strlen(k->key) != length || strncmp(k->key, word, length) != 0)
-            continue;
-        if (k->kind == RH_QUANTITY_NONE && !equals)
-            *(bool *)k->out = true;
-        else if (k->kind == RH_QUANTITY_NONE || !equals)
-            break;
-        else
-            return read_value(option, k, equals + 1, error);
-        return true;
-    }
-    return fail_unknown(option, word, keys, error);
-}
-
-static bool read_list(const char *option, char *const *words, const Key *keys, GError **error)
-{
-    for (; *words; words++)
-        if (!read_word(option, *words, keys, error))
-            return false;
-    return true;
-}
-
 bool rh_run_words_checkpoint(const char *text, RhCheckpointWords *out, GError **error)
 {
-    const Key keys[] = {{"every", "30min", RH_QUANTITY_S, &out->every_s},
-                        {"storage", "2TB/s", RH_QUANTITY_BYTES_PER_S, &out->storage_bytes_per_s},
-                        {"client", "5GB/s", RH_QUANTITY_BYTES_PER_S, &out->client_bytes_per_s},
-                        {"write", "30s", RH_QUANTITY_S, &out->write_s},
-                        {"read", "60s", RH_QUANTITY_S, &out->read_s},
-                        {"memory", "1min", RH_QUANTITY_S, &out->memory_every_s},
-                        {"async", NULL, RH_QUANTITY_NONE, &out->async},
-                        {0}};
+    const RhOptionKey keys[] = {
+        {"every", "30min", RH_QUANTITY_S, &out->every_s},
+        {"storage", "2TB/s", RH_QUANTITY_BYTES_PER_S, &out->storage_bytes_per_s},
+        {"client", "5GB/s", RH_QUANTITY_BYTES_PER_S, &out->client_bytes_per_s},
+        {"write", "30s", RH_QUANTITY_S, &out->write_s},
+        {"read", "60s", RH_QUANTITY_S, &out->read_s},
+        {"memory", "1min", RH_QUANTITY_S, &out->memory_every_s},
+        {"async", NULL, RH_QUANTITY_NONE, &out->async},
+        {0}};
     g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
-    if (!read_list("--checkpoint", words, keys, error))
+    if (!rh_option_list_read("--checkpoint", words, keys, error))
         return false;
     if (out->async && out->write_s > 0)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -100,10 +46,11 @@ static bool read_bad(const char *text, RhTrainingRun *run, GError **error)
 static bool read_law(const char *word, RhTrainingRun *run, GError **error)
 {
     double shape = 0;
-    const Key keys[] = {{"weibull", "0.7", RH_QUANTITY_COUNT, &shape}, {0}};
+    const RhOptionKey keys[] = {{"weibull", "0.7", RH_QUANTITY_COUNT, &shape}, {0}};
     if (g_str_has_prefix(word, "bad="))
         return read_bad(word + 4, run, error);
-    if (!read_word("--failures", word, keys, error))
+    char *const one[] = {(char *)word, NULL};
+    if (!rh_option_list_read("--failures", one, keys, error))
         return false;
     run->law = RH_LAW_WEIBULL;
     run->weibull_shape = shape;
@@ -213,11 +160,11 @@ bool rh_run_words_diagnosis(const char *text, RhTrainingRun *run, RhFailureRates
 
 bool rh_run_words_stops(const char *text, RhTrainingRun *run, GError **error)
 {
-    const Key keys[] = {{"every", "30d", RH_QUANTITY_S, &run->stop_every_s},
-                        {"lasts", "4h", RH_QUANTITY_S, &run->stop_s},
-                        {0}};
+    const RhOptionKey keys[] = {{"every", "30d", RH_QUANTITY_S, &run->stop_every_s},
+                                {"lasts", "4h", RH_QUANTITY_S, &run->stop_s},
+                                {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    if (!read_list("--maintenance", words, keys, error))
+    if (!rh_option_list_read("--maintenance", words, keys, error))
         return false;
     return (run->stop_every_s > 0 && run->stop_s > 0) ||
            rh_fail(error, RH_ERROR_USAGE,
@@ -226,9 +173,9 @@ bool rh_run_words_stops(const char *text, RhTrainingRun *run, GError **error)
 
 bool rh_run_words_spot(const char *text, GArray *events, double *usd_per_gpu_hour, GError **error)
 {
-    const Key keys[] = {{"price", "0.91USD", RH_QUANTITY_USD, usd_per_gpu_hour}, {0}};
+    const RhOptionKey keys[] = {{"price", "0.91USD", RH_QUANTITY_USD, usd_per_gpu_hour}, {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    return read_list("--spot", words + (words[0] != NULL), keys, error) &&
+    return rh_option_list_read("--spot", words + (words[0] != NULL), keys, error) &&
            rh_spot_trace_load(words[0], events, error);
 }
 
@@ -237,12 +184,12 @@ bool rh_run_words_spot(const char *text, GArray *events, double *usd_per_gpu_hou
 bool rh_run_words_spares(const char *text, RhTrainingRun *run, GError **error)
 {
     double hot = 0, cold = 0;
-    const Key keys[] = {{"hot", "8", RH_QUANTITY_COUNT, &hot},
-                        {"cold", "8", RH_QUANTITY_COUNT, &cold},
-                        {"swap", "10min", RH_QUANTITY_S, &run->swap_s},
-                        {0}};
+    const RhOptionKey keys[] = {{"hot", "8", RH_QUANTITY_COUNT, &hot},
+                                {"cold", "8", RH_QUANTITY_COUNT, &cold},
+                                {"swap", "10min", RH_QUANTITY_S, &run->swap_s},
+                                {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    if (!read_list("--spares", words, keys, error))
+    if (!rh_option_list_read("--spares", words, keys, error))
         return false;
     if (hot != (double)(int32_t)hot || cold != (double)(int32_t)cold)
         return rh_fail(error, RH_ERROR_USAGE, "--spares counts whole nodes");
