@@ -26,6 +26,8 @@ typedef struct {
     bool narrow_attention; /* attention's core reads fp8, as linear layers do or less */
     bool accumulates;      /* a step only adds up gradients: replicas exchange nothing */
     bool no_masters;       /* weights narrower than fp32 are updated as they are */
+    bool forward_only;     /* a step is the forward passes alone, as for log-probabilities; its
+                              memory and lower bounds are of the whole step */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

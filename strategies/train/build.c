@@ -148,6 +148,8 @@ static void end_step(RhBuild *b)
 {
     b->now->phase = RH_PHASE_OPTIMIZER;
     b->layer = b->now->microbatch = -1;
+    if (b->c->job.forward_only)
+        return;
     rh_build_instrs(b, b->stage_program->end);
     double flattened = rh_states_flattened(b->c, b->layout, &b->stage_program->states);
     if (flattened > 0)

@@ -114,7 +114,8 @@ void rh_build_match(RhBuild *b)
             if (b->sends[0][here] < 0)
                 continue; /* the next chunk is on this stage */
             rh_program_match(b->program, b->sends[0][here], b->recvs[0][next]);
-            rh_program_match(b->program, b->sends[1][next], b->recvs[1][here]);
+            if (!b->c->job.forward_only)
+                rh_program_match(b->program, b->sends[1][next], b->recvs[1][here]);
         }
 }
 
@@ -259,6 +260,18 @@ void rh_build_gradients_free(RhBuild *b)
         hold_gradients(b, chunk, 0);
 }
 
+/* Keeps the slots of forward passes alone; returns how many there are. */
+static int64_t keep_forward(RhSlot *slots, int64_t total)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < total; i++)
+        if (slots[i].pass == RH_SLOT_FORWARD) {
+            slots[kept] = slots[i];
+            slots[kept++].beside = 0;
+        }
+    return kept;
+}
+
 void rh_build_slots(RhBuild *b)
 {
     const RhLayout *l = b->layout;
@@ -267,6 +280,8 @@ void rh_build_slots(RhBuild *b)
     g_autofree RhSlot *slots = g_new(RhSlot, total);
     g_autofree int32_t *done = g_new0(int32_t, (gsize)l->vpp * RH_SLOT_PASSES);
     schedule->order(l->pp, l->vpp, b->microbatches, b->stage_program->stage, slots);
+    if (b->c->job.forward_only)
+        total = keep_forward(slots, total);
     for (int64_t i = 0; i < total; i += 1 + slots[i].beside) {
         RhSlotKind kinds[3];
         for (int32_t k = 0; k <= slots[i].beside; k++)

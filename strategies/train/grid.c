@@ -280,6 +280,14 @@ int32_t rh_params_second_shards(const RhLayout *layout, RhParamsClass cls)
     return size < rh_params_shards(layout, cls) ? size : 0;
 }
 
+int32_t rh_train_copy_ranks(const RhLayout *l)
+{
+    int32_t common = l->tp * (l->zero == 3 ? rh_params_shards(l, RH_PARAMS_COMMON) : 1);
+    int32_t experts = l->ep * rh_train_expert_tensor(l) *
+                      (l->zero == 3 ? rh_params_shards(l, RH_PARAMS_EXPERTS) : 1);
+    return l->pp * MAX(common, l->ep > 1 ? experts : 1);
+}
+
 int32_t rh_train_replicas(const RhLayout *layout)
 {
     return rh_params_replicas(layout, RH_PARAMS_COMMON);

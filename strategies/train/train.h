@@ -74,6 +74,8 @@ double rh_train_stage_capacity(const RhProblem *c, const RhLayout *layout, int32
 
 /* Returns the number of ranks that hold the same parameters: dp x cp. */
 int32_t rh_train_replicas(const RhLayout *layout);
+/* Returns the number of ranks that hold one whole copy of the weights between them. */
+int32_t rh_train_copy_ranks(const RhLayout *layout);
 /* Returns the number of ranks over which an expert is divided. */
 int32_t rh_train_expert_tensor(const RhLayout *layout);
 /* Are tokens sent between ranks, because ranks hold some of the experts, or divide them in another
