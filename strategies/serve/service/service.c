@@ -12,8 +12,7 @@ static void send_request(RhServiceClock *c, int32_t request, double t_s)
     rh_events_add(c->events, t_s, RH_SERVICE_SENT, request);
 }
 
-/* In a closed loop: starts the next request when a client is free. */
-static void begin_next(RhServiceClock *c, double t_s)
+void rh_service_begin_next(RhServiceClock *c, double t_s)
 {
     int32_t count = (int32_t)c->requests->list->len;
     while (c->next < count && c->turn_before[c->next] >= 0)
@@ -26,18 +25,26 @@ void rh_service_over(RhServiceClock *c, int32_t request, double t_s)
 {
     int32_t next = c->next_turn[request];
     bool closed = c->client->at_once > 0;
+    const RhRequestPacer *pacer = c->client->pacer;
     c->over++;
+    if (pacer)
+        pacer->ended(pacer->self, request, t_s);
     c->last_s = fmax(c->last_s, t_s);
     t_s += c->client->turnaround_s;
     if (next >= 0 && (closed || c->held_back[next]))
         send_request(c, next, t_s);
     else if (closed)
-        begin_next(c, t_s);
+        rh_service_begin_next(c, t_s);
 }
 
 static void start_iteration(RhServiceClock *c, int32_t number, double t_s)
 {
     RhReplica *r = rh_service_replica(c, number);
+    double paused_s = rh_service_paused_until_s(c);
+    if (paused_s > t_s) {
+        rh_events_add(c->events, paused_s, RH_SERVICE_WAKES, number);
+        return;
+    }
     double s = rh_replica_begin(r, t_s);
     if (rh_replica_busy(r))
         c->end_of[number] = rh_events_add(c->events, t_s + s, RH_SERVICE_ENDS, number);
@@ -319,6 +326,7 @@ static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **erro
         on_arrival_at_replica(c, event->who, event->t_s, false);
     if (changes_replicas(event->kind))
         record_replicas(c, event->t_s);
+    rh_service_pacer_release(c, event->t_s);
     return true;
 }
 
@@ -327,6 +335,8 @@ static bool next_event(RhServiceClock *c, bool *over, GError **error)
 {
     RhTimedEvent event;
     RhKvTransfer carried = {.who = -1};
+    if (rh_service_pacer_acts(c))
+        return true;
     if (c->flows > 0 &&
         !c->carrier->run(c->carrier->self, rh_events_next_s(c->events), &carried, error))
         return false;
@@ -352,6 +362,7 @@ static bool run_events(RhServiceClock *c, GError **error)
                            "the service was not played to its end in the time that was allowed");
         if (!next_event(c, &over, error))
             return false;
+        over |= c->client->pacer && c->client->pacer->over(c->client->pacer->self);
     }
     return true;
 }
@@ -390,11 +401,12 @@ static void begin_events(RhServiceClock *c)
                                   .output_tokens = request->output_tokens,
                                   .replica = -1};
         g_array_append_val(c->result->served, served);
-        if (c->client->at_once == 0)
+        if (c->client->at_once == 0 && !c->client->pacer)
             send_request(c, (int32_t)i, request->t_s);
     }
     for (int32_t i = 0; i < c->client->at_once; i++)
-        begin_next(c, c->client->stagger_s * i);
+        rh_service_begin_next(c, c->client->stagger_s * i);
+    rh_service_pacer_release(c, 0);
 }
 
 /* Returns the longest sequence of a pool: max_model_len, and the model's. Learned positions end;
@@ -474,7 +486,7 @@ static RhServiceResult *result_new(const RhService *service, const RhClient *cli
         replicas += service->stages[p].pool.replicas;
     result->history = client->history ? rh_service_history_new(replicas) : NULL;
     result->once = !rh_model_makes_tokens(model);
-    result->open = client->at_once == 0;
+    result->open = client->at_once == 0 && !client->pacer;
     result->served = g_array_new(FALSE, FALSE, sizeof(RhRequestRecord));
     if (client->timeline) {
         result->works = g_array_new(FALSE, FALSE, sizeof(RhServiceWork));

@@ -7,6 +7,7 @@
 #include "strategies/serve/kv_transport.h"
 #include "strategies/serve/results/request_records.h"
 #include "strategies/serve/service/failures.h"
+#include "strategies/serve/service/request_pacer.h"
 #include "workloads/requests.h"
 
 typedef struct RhService RhService;
@@ -22,10 +23,11 @@ typedef struct {
     double stagger_s; /* each begins so much after the one before; 0: all at once */
     /* who has no first, or no last token so long after sending gives up; 0: never */
     double ttft_patience_s, e2e_patience_s;
-    const RhFailures *failures; /* borrowed; NULL: no server fails */
-    RhKvTransport *carrier;     /* between its pools; NULL: links of its own */
-    bool timeline;              /* what replicas do is kept: RhServiceResult.works */
-    bool history;               /* and what there was over time, in bins: RhServiceResult.history */
+    const RhFailures *failures;  /* borrowed; NULL: no server fails */
+    RhKvTransport *carrier;      /* between its pools; NULL: links of its own */
+    const RhRequestPacer *pacer; /* of an open loop; borrowed; NULL: requests come by themselves */
+    bool timeline;               /* what replicas do is kept: RhServiceResult.works */
+    bool history; /* and what there was over time, in bins: RhServiceResult.history */
     /* is performed, and none is told by the closed form of a run: for checks */
     bool each_iteration;
 } RhClient;

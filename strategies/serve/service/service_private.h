@@ -131,12 +131,22 @@ static inline int32_t rh_service_first_gpu(const RhServiceClock *c, int32_t repl
 
 /* --- service.c --- */
 
+/* Sends the next request of those that are not sent by themselves. */
+void rh_service_begin_next(RhServiceClock *c, double t_s);
 /* Its beginning, or its beginning anew: to a server of the first pool. */
 void rh_service_route(RhServiceClock *c, int32_t request, double t_s);
 /* Its prompt is read, and its cache goes to a server of the second. */
 void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s);
 /* It has an outcome: whoever waits for that goes on. */
 void rh_service_over(RhServiceClock *c, int32_t request, double t_s);
+
+/* --- service_pacer.c --- */
+
+/* Sends what the pacer releases at t_s; without a pacer nothing. */
+void rh_service_pacer_release(RhServiceClock *c, double t_s);
+double rh_service_paused_until_s(const RhServiceClock *c);
+/* Performs the pacer's next event if nothing comes before it; returns whether it did. */
+bool rh_service_pacer_acts(RhServiceClock *c);
 
 /* --- request_timeouts.c --- */
 
