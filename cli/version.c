@@ -26,6 +26,7 @@ static const struct {
     {"rehearse.program/1", "-o x.program.json"},
     {"rehearse.program-run/1", "simulate --program"},
     {"rehearse.record/1", "validate --record"},
+    {"rehearse.rl-plan/1", "rl-plan"},
     {"rehearse.run/1", "run"},
     {"rehearse.serve/1", "serve-plan and serve-simulate"},
     {"rehearse.server-fit/1", "calibrate --server"},

@@ -61,6 +61,11 @@ typedef struct {
     /* sweep */
     const char *shard, *folder, *retry;
     bool resumed;
+    /* rl-plan */
+    const char *algorithm, *placement, *transport, *generate;
+    int64_t prompts, samples, minibatch, epochs, ahead, train_gpus;
+    double reward_s, pack_tokens;
+    bool reference_disabled;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

@@ -1,0 +1,12 @@
+/* Apart and asynchronous with a bounded queue: a group begins as soon as fewer than prompts x
+ * (ahead + 1) are started and not trained on; servers take new weights as they are made, in the
+ * middle of answers (partial rollouts; AReaL, PipelineRL, verl fully_async_policy). */
+#include "strategies/rl/placements/placements.h"
+
+const RhRlPlacement rh_rl_placement_async = {
+    .name = "async",
+    .title = "asynchronous",
+    .about = "GPUs of their own, answers never wait while the queue has room",
+    .streams = true,
+    .ahead_least = 1,
+    .ahead_most = 64};

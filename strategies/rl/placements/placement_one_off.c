@@ -1,0 +1,10 @@
+/* Apart, one step off: while the trainer works on a batch, the next one is answered with the weights
+ * before; new weights are sent between two batches (verl one_step_off_policy, NeMo-RL async 1-off). */
+#include "strategies/rl/placements/placements.h"
+
+const RhRlPlacement rh_rl_placement_one_off = {
+    .name = "one-off",
+    .title = "one step off",
+    .about = "GPUs of their own, the next batch is answered while one is trained on",
+    .ahead_least = 1,
+    .ahead_most = 1};

@@ -1,0 +1,138 @@
+#include "strategies/rl/rl_job.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort.h>
+#include <math.h>
+
+#define BLOCK_TOKENS 16 /* of a name of a prompt's block, as servers have them */
+#define SEED_OFFSET  7000003
+#define LENGTH_RUNS  48 /* lengths that stand for all samples; RH_DOCUMENT_RUNS_MAX at most */
+#define MEDIAN_STEPS 200
+
+int64_t rh_rl_updates(const RhRlJob *job)
+{
+    int64_t samples = rh_rl_step_samples(job);
+    int64_t each = job->minibatch > 0 ? MIN(job->minibatch, samples) : samples;
+    return job->epochs * ((samples + each - 1) / each);
+}
+
+int32_t rh_rl_forwards(const RhRlJob *job)
+{
+    return job->algorithm->forwards + (job->algorithm->reference && job->reference);
+}
+
+/* E[min(X, m)] of ln X normal with median x and deviation s:
+ * x e^(s^2/2) Phi(ln(m/x)/s - s) + m (1 - Phi(ln(m/x)/s)). */
+static double capped_mean(double median, double sigma, double most)
+{
+    double z = log(most / median) / sigma;
+    return median * exp(sigma * sigma / 2) * gsl_cdf_ugaussian_P(z - sigma) +
+           most * gsl_cdf_ugaussian_Q(z);
+}
+
+double rh_rl_median(double mean, double sigma, double most)
+{
+    if (sigma <= 0)
+        return most > 0 && mean > most ? 0 : mean;
+    if (most <= 0)
+        return mean * exp(-sigma * sigma / 2);
+    if (mean >= most)
+        return 0;
+    double low = log(mean) - sigma * sigma - 1, high = log(most) + 20 * sigma + 20;
+    for (int i = 0; i < MEDIAN_STEPS && high - low > 1e-12; i++) {
+        double middle = (low + high) / 2;
+        *(capped_mean(exp(middle), sigma, most) < mean ? &low : &high) = middle;
+    }
+    return exp((low + high) / 2);
+}
+
+static int32_t draw_answer(const RhRlAnswers *a, double median, gsl_rng *rng)
+{
+    double drawn = median * exp(a->sigma * gsl_ran_ugaussian(rng));
+    double most = a->most > 0 ? a->most : RH_REQUEST_TOKENS_MAX / 2;
+    return (int32_t)fmax(round(fmin(drawn, most)), 1);
+}
+
+static int32_t draw_prompt(RhLengthRange range, gsl_rng *rng)
+{
+    double share = gsl_rng_uniform(rng);
+    return range.low + (int32_t)floor(share * ((double)range.high - range.low + 1));
+}
+
+/* Appends names for the blocks of group `group`'s prompt; returns the index of the first. */
+static int32_t name_blocks(RhRequests *requests, int32_t group, int32_t tokens)
+{
+    int32_t first = (int32_t)requests->blocks->len;
+    for (int32_t i = 0; i < tokens / BLOCK_TOKENS; i++) {
+        uint64_t name = ((uint64_t)group + 1) << 32 | (uint32_t)i;
+        g_array_append_val(requests->blocks, name);
+    }
+    return first;
+}
+
+/* A pair of lengths of the file, or drawn by the laws. */
+static RhRequest draw_sample(const RhRlJob *job, double median, gsl_rng *rng)
+{
+    const GArray *given = job->lengths ? job->lengths->list : NULL;
+    if (given)
+        return g_array_index(given, RhRequest, gsl_rng_uniform_int(rng, given->len));
+    return (RhRequest){.input_tokens = draw_prompt(job->prompt, rng),
+                       .output_tokens = draw_answer(&job->answer, median, rng)};
+}
+
+RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
+{
+    RhRequests *requests = rh_requests_new("drawn");
+    double median = rh_rl_median(job->answer.mean, job->answer.sigma, job->answer.most);
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)(job->seed & 0xffffffffU) + 1 + SEED_OFFSET);
+    requests->block_tokens = BLOCK_TOKENS;
+    for (int32_t g = 0; g < groups; g++) {
+        RhRequest first = {0};
+        for (int32_t s = 0; s < job->samples; s++) {
+            RhRequest q = draw_sample(job, median, rng);
+            q.session = -1;
+            q.turn = q.priority = 0;
+            q.t_s = 0;
+            if (s == 0) {
+                q.blocks_first = name_blocks(requests, g, q.input_tokens);
+                q.blocks_count = q.input_tokens / BLOCK_TOKENS;
+                first = q;
+            }
+            q.input_tokens = first.input_tokens;
+            q.blocks_first = first.blocks_first;
+            q.blocks_count = first.blocks_count;
+            g_array_append_val(requests->list, q);
+        }
+    }
+    gsl_rng_free(rng);
+    requests->timed = true;
+    return requests;
+}
+
+RhRlTokens rh_rl_tokens(const RhRequests *requests)
+{
+    guint count = requests->list->len;
+    RhRlTokens t = {0};
+    g_autofree double *lengths = g_new(double, count);
+    for (guint i = 0; i < count; i++) {
+        const RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+        lengths[i] = (double)q->input_tokens + q->output_tokens;
+        t.prompt += (double)q->input_tokens / count;
+        t.answer += (double)q->output_tokens / count;
+    }
+    gsl_sort(lengths, 1, count);
+    t.longest = (int64_t)lengths[count - 1];
+    guint runs = MIN(count, LENGTH_RUNS);
+    for (guint r = 0; r < runs; r++) {
+        guint from = count * r / runs, to = count * (r + 1) / runs;
+        double sum = 0;
+        for (guint i = from; i < to; i++)
+            sum += lengths[i];
+        t.documents.runs[t.documents.runs_count++] =
+            (RhDocumentRun){.tokens = (int64_t)round(sum / (to - from)), .count = to - from};
+    }
+    return t;
+}

@@ -1,0 +1,64 @@
+#pragma once
+/* A job of post-training by reinforcement: what one step of it asks of servers and of the trainer.
+ *
+ * In a step servers answer every prompt several times (a *group*), each answer gets a reward, and
+ * the trainer updates the weights once or several times (minibatches). Knows nothing of GPUs. */
+#include "workloads/documents.h"
+#include "workloads/requests.h"
+
+/* What an algorithm computes beside answers: passes over all tokens of a step, in passes of the
+ * policy's size. A row of algorithms/. */
+typedef struct {
+    const char *name, *about;
+    int32_t trained;  /* models that are updated: the policy, and a critic */
+    int32_t forwards; /* passes forward before the update: old log-probabilities, values, a
+                            reward model */
+    bool reference;   /* one more, of a reference policy, unless the job has none */
+    int32_t samples;  /* of a prompt by default */
+    const char *source;
+} RhRlAlgorithm;
+
+/* Lengths in tokens. Answers are log-normal with a cap, which stands for the limit of a response;
+ * prompts are even from low to high. */
+typedef struct {
+    double mean;  /* with the cap applied */
+    double sigma; /* of the logarithm; 0: all alike */
+    int32_t most; /* the cap; 0: none */
+} RhRlAnswers;
+
+typedef struct {
+    const RhRlAlgorithm *algorithm;
+    int32_t prompts, samples; /* of a step; of a prompt */
+    int32_t minibatch;        /* samples of an update; 0: all of a step */
+    int32_t epochs;           /* times that the trainer goes through a step's samples */
+    bool reference;           /* a reference policy is asked */
+    RhLengthRange prompt;
+    RhRlAnswers answer;
+    const RhRequests *lengths; /* drawn from instead, borrowed; NULL: none */
+    double reward_s;           /* from an answer to its reward */
+    uint64_t seed;
+} RhRlJob;
+
+static inline int64_t rh_rl_step_samples(const RhRlJob *job)
+{
+    return (int64_t)job->prompts * job->samples;
+}
+/* Returns the number of updates of a step. */
+int64_t rh_rl_updates(const RhRlJob *job);
+/* Returns the number of passes forward over all tokens of a step. */
+int32_t rh_rl_forwards(const RhRlJob *job);
+
+/* Returns the median of a log-normal law whose mean, values above `most` counted as `most`, is
+ * `mean`; 0: no such law has it. */
+double rh_rl_median(double mean, double sigma, double most);
+/* Draws the requests of so many groups, those of a group one after another, with names for the
+ * blocks of their common prompt. Caller frees. */
+RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups);
+
+/* Tokens of a step as the trainer sees them. */
+typedef struct {
+    double prompt, answer; /* means of a sample */
+    int64_t longest;       /* prompt and answer */
+    RhDocuments documents; /* samples as documents that are packed; not settled */
+} RhRlTokens;
+RhRlTokens rh_rl_tokens(const RhRequests *requests);

@@ -1,0 +1,343 @@
+#include "strategies/rl/rl_step.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "sim/events.h"
+
+typedef struct {
+    double t_start_s, t_ended_s, t_sent_s; /* of its last answer; servers have its update */
+    int32_t left;                          /* answers that are not there yet */
+    int32_t version, age; /* updates of the weights at its start; further ones until training */
+} Group;
+
+typedef enum { EVENT_REWARDED, EVENT_LOADED, EVENT_TRAINED, EVENT_SENT } EventKind;
+
+typedef struct {
+    const RhRlStepSpec *spec;
+    RhEvents *events;
+    Group *groups;
+    int32_t groups_count, started, trained; /* trained: servers have their update */
+    int32_t *queue;                         /* groups with their rewards, in that order */
+    int32_t queue_first, queue_end;
+    int32_t ended; /* groups whose answers are all there */
+    double t_s, paused_until_s;
+    RhRlAct act; /* the trainer's, since act_s */
+    double act_s;
+    bool sends_wait; /* weights wait for the end of a batch */
+    double *step_end_s;
+    int32_t steps_done, under_way_most;
+    double under_way_area; /* groups x seconds */
+    double area_at_warm, area_at_end, t_warm_s;
+    GArray *spans;
+} Sim;
+
+/* --- the trainer --- */
+
+static void turn_to(Sim *s, RhRlAct act, double t_s)
+{
+    RhRlSpan span = {s->act_s, t_s, s->act};
+    if (t_s > s->act_s)
+        g_array_append_val(s->spans, span);
+    s->act = act;
+    s->act_s = t_s;
+}
+
+/* Updates of the weights that servers have. */
+static int32_t version(const Sim *s)
+{
+    return s->trained / s->spec->job->prompts;
+}
+
+static int32_t total_steps(const Sim *s)
+{
+    return s->spec->warm + s->spec->steps;
+}
+
+/* Takes a batch if the trainer is free and the rewards are there. */
+static void take_batch(Sim *s, double t_s)
+{
+    const RhRlJob *job = s->spec->job;
+    if (s->act != RH_RL_WAITS || s->sends_wait || s->queue_end - s->queue_first < job->prompts)
+        return;
+    for (int32_t i = 0; i < job->prompts; i++) {
+        Group *g = &s->groups[s->queue[s->queue_first + i]];
+        g->age = version(s) - g->version;
+    }
+    turn_to(s, RH_RL_LOADS, t_s);
+    rh_events_add(s->events, t_s + s->spec->times.to_train_s, EVENT_LOADED, 0);
+}
+
+static void begin_sending(Sim *s, double t_s)
+{
+    const RhRlTimes *times = &s->spec->times;
+    bool streams = s->spec->placement->streams;
+    s->sends_wait = false;
+    turn_to(s, RH_RL_SENDS, t_s);
+    s->paused_until_s = t_s + (streams ? times->pause_s : times->sync_s);
+    rh_events_add(s->events, t_s + times->sync_s, EVENT_SENT, 0);
+}
+
+/* Are answers under way? */
+static bool generates(const Sim *s)
+{
+    return s->ended < s->started;
+}
+
+static void move_area(Sim *s, double t_s)
+{
+    s->under_way_area += (t_s - s->t_s) * (s->started - s->trained);
+    s->t_s = t_s;
+}
+
+static void on_trained(Sim *s, double t_s)
+{
+    if (s->spec->placement->streams || !generates(s)) {
+        begin_sending(s, t_s);
+    } else {
+        s->sends_wait = true;
+        turn_to(s, RH_RL_WAITS, t_s);
+    }
+}
+
+/* Servers have the weights of a batch: its groups are under way no longer, and a step has ended. */
+static void on_sent(Sim *s, double t_s)
+{
+    int32_t prompts = s->spec->job->prompts;
+    for (int32_t i = 0; i < prompts; i++)
+        s->groups[s->queue[s->queue_first++]].t_sent_s = t_s;
+    s->trained += prompts;
+    s->step_end_s[s->steps_done++] = t_s;
+    if (s->steps_done == s->spec->warm) {
+        s->area_at_warm = s->under_way_area;
+        s->t_warm_s = t_s;
+    }
+    s->area_at_end = s->under_way_area;
+    turn_to(s, RH_RL_WAITS, t_s);
+}
+
+static void on_event(Sim *s, const RhTimedEvent *event)
+{
+    const RhRlTimes *times = &s->spec->times;
+    double t_s = event->t_s;
+    switch ((EventKind)event->kind) {
+    case EVENT_REWARDED:
+        s->queue[s->queue_end++] = event->who;
+        break;
+    case EVENT_LOADED:
+        turn_to(s, RH_RL_TRAINS, t_s);
+        rh_events_add(s->events, t_s + times->forward_s + times->update_s, EVENT_TRAINED, 0);
+        break;
+    case EVENT_TRAINED:
+        on_trained(s, t_s);
+        break;
+    case EVENT_SENT:
+        on_sent(s, t_s);
+        break;
+    }
+    take_batch(s, t_s);
+}
+
+/* --- the pacer of the service --- */
+
+/* Groups that may start now: as many as the bound leaves, or a whole batch once none is under way. */
+static int32_t groups_free(const Sim *s)
+{
+    const RhRlStepSpec *spec = s->spec;
+    int32_t prompts = spec->job->prompts;
+    int32_t room = prompts * (spec->ahead + 1) - (s->started - s->trained);
+    room = MIN(room, s->groups_count - s->started);
+    if (spec->placement->streams)
+        return MAX(room, 0);
+    bool stands = generates(s) || s->sends_wait || s->act == RH_RL_SENDS;
+    return !stands && room >= prompts ? prompts : 0;
+}
+
+static int32_t releases(void *self, double t_s)
+{
+    Sim *s = self;
+    move_area(s, t_s);
+    int32_t count = groups_free(s);
+    for (int32_t i = 0; i < count; i++) {
+        Group *g = &s->groups[s->started++];
+        g->t_start_s = t_s;
+        g->left = s->spec->job->samples;
+        g->version = version(s);
+    }
+    s->under_way_most = MAX(s->under_way_most, s->started - s->trained);
+    return count * s->spec->job->samples;
+}
+
+static void ended(void *self, int32_t request, double t_s)
+{
+    Sim *s = self;
+    int32_t number = request / s->spec->job->samples;
+    Group *g = &s->groups[number];
+    g->t_ended_s = fmax(g->t_ended_s, t_s);
+    if (--g->left > 0)
+        return;
+    s->ended++;
+    rh_events_add(s->events, g->t_ended_s + s->spec->job->reward_s, EVENT_REWARDED, number);
+    if (s->sends_wait && !generates(s))
+        begin_sending(s, t_s);
+}
+
+static double next_s(const void *self)
+{
+    return rh_events_next_s(((const Sim *)self)->events);
+}
+
+static void act(void *self, double t_s)
+{
+    Sim *s = self;
+    RhTimedEvent event;
+    move_area(s, t_s);
+    if (rh_events_next(s->events, &event))
+        on_event(s, &event);
+}
+
+static double paused_until_s(const void *self)
+{
+    return ((const Sim *)self)->paused_until_s;
+}
+
+static bool over(const void *self)
+{
+    const Sim *s = self;
+    return s->steps_done == total_steps(s);
+}
+
+/* --- results --- */
+
+static bool counts(const Sim *s, const Group *g)
+{
+    return g->t_sent_s > s->t_warm_s && g->t_sent_s <= s->step_end_s[total_steps(s) - 1];
+}
+
+static void sum_groups(const Sim *s, RhRlStep *out)
+{
+    g_autofree double *ages = g_new(double, s->groups_count);
+    for (int32_t i = 0; i < s->started; i++) {
+        const Group *g = &s->groups[i];
+        if (!counts(s, g))
+            continue;
+        ages[out->groups++] = g->age;
+        out->generation_s += g->t_ended_s - g->t_start_s;
+        out->under_way_s += g->t_sent_s - g->t_start_s;
+    }
+    if (out->groups == 0)
+        return;
+    size_t count = (size_t)out->groups;
+    gsl_sort(ages, 1, count);
+    out->age_mean = gsl_stats_mean(ages, 1, count);
+    out->age_p99 = gsl_stats_quantile_from_sorted_data(ages, 1, count, 0.99);
+    out->generation_s /= out->groups;
+    out->under_way_s /= out->groups;
+}
+
+static void sum_spans(const Sim *s, RhRlStep *out, double t_begin_s, double t_end_s)
+{
+    for (guint i = 0; i < s->spans->len; i++) {
+        const RhRlSpan *span = &g_array_index(s->spans, RhRlSpan, i);
+        double s_inside = fmin(span->t_end_s, t_end_s) - fmax(span->t_begin_s, t_begin_s);
+        if (s_inside > 0)
+            out->spent_s[span->act] += s_inside / s->spec->steps;
+    }
+}
+
+/* From the start of a batch to its last reward, of batches that count. */
+static double mean_batch_s(const Sim *s)
+{
+    int32_t prompts = s->spec->job->prompts, batches = 0;
+    double sum = 0;
+    for (int32_t b = s->spec->warm; b < total_steps(s); b++, batches++) {
+        double t_last_s = 0;
+        for (int32_t i = b * prompts; i < (b + 1) * prompts; i++)
+            t_last_s = fmax(t_last_s, s->groups[i].t_ended_s);
+        sum += t_last_s + s->spec->job->reward_s - s->groups[b * prompts].t_start_s;
+    }
+    return sum / batches;
+}
+
+static void sum_up(Sim *s, RhRlStep *out)
+{
+    const RhRlStepSpec *spec = s->spec;
+    double t_begin_s = s->t_warm_s, t_end_s = s->step_end_s[total_steps(s) - 1];
+    turn_to(s, RH_RL_WAITS, s->t_s);
+    *out = (RhRlStep){.step_s = (t_end_s - t_begin_s) / spec->steps,
+                      .under_way_most = s->under_way_most,
+                      .spans = g_array_ref(s->spans)};
+    sum_groups(s, out);
+    sum_spans(s, out, t_begin_s, t_end_s);
+    out->batch_s = spec->placement->streams ? 0 : mean_batch_s(s);
+}
+
+static bool check(RhService *service, const RhRequests *requests, GError **error)
+{
+    int32_t too_long = rh_service_too_long(service, requests);
+    return too_long == 0 ||
+           rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "%d of %u answers are too long for the servers' cache or the model", too_long,
+                   requests->list->len);
+}
+
+static void open_sim(Sim *s, const RhRlStepSpec *spec)
+{
+    int32_t steps = spec->warm + spec->steps;
+    s->spec = spec;
+    s->groups_count = spec->job->prompts * (steps + spec->ahead + 1);
+    s->events = rh_events_new();
+    s->groups = g_new0(Group, s->groups_count);
+    s->queue = g_new(int32_t, s->groups_count);
+    s->step_end_s = g_new0(double, steps + 1);
+    s->spans = g_array_new(FALSE, FALSE, sizeof(RhRlSpan));
+}
+
+static void close_sim(Sim *s)
+{
+    rh_events_free(s->events);
+    g_free(s->groups);
+    g_free(s->queue);
+    g_free(s->step_end_s);
+    g_array_unref(s->spans);
+}
+
+bool rh_rl_step_simulate(RhService *service, const RhRlStepSpec *spec, RhRlStep *out,
+                         GError **error)
+{
+    Sim s = {0};
+    open_sim(&s, spec);
+    RhRequestPacer pacer = {releases, ended, next_s, act, paused_until_s, over, &s};
+    RhClient client = {.pacer = &pacer, .timeout_s = spec->timeout_s};
+    g_autoptr(RhRequests) requests = rh_rl_requests(spec->job, s.groups_count);
+    g_autoptr(RhServiceResult) result =
+        check(service, requests, error) ? rh_service_run(service, requests, &client, error) : NULL;
+    bool whole = result && s.steps_done == total_steps(&s);
+    if (result && !whole)
+        rh_fail(error, RH_ERROR_INTERNAL, "the trainer made %d of %d steps", s.steps_done,
+                total_steps(&s));
+    if (whole)
+        sum_up(&s, out);
+    if (whole)
+        out->under_way_mean = (s.area_at_end - s.area_at_warm) / (out->step_s * spec->steps);
+    close_sim(&s);
+    return whole;
+}
+
+void rh_rl_step_clear(RhRlStep *step)
+{
+    g_clear_pointer(&step->spans, g_array_unref);
+}
+
+const char *rh_rl_act_name(RhRlAct act)
+{
+    static const char *const names[RH_RL_ACTS_LAST] = {
+        [RH_RL_WAITS] = "waits for answers",
+        [RH_RL_LOADS] = "brings states back",
+        [RH_RL_TRAINS] = "trains",
+        [RH_RL_SENDS] = "sends weights",
+    };
+    return names[act];
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Post-training by reinforcement: the answer, the same bytes for a seed, and what is refused.
+cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
+job=(-w tiny-llama.json -p two-nodes.json -q)
+small=(--prompts 32 --samples 8 --lengths 'in=100,out=300,sigma=0.7,max=1k')
+try() {
+    printf '$ rehearse rl-plan ... %s\n' "$*"
+    rehearse rl-plan "${job[@]}" "$@" 2>&1
+    echo "exit $?"
+}
+try "${small[@]}"
+try "${small[@]}" --placement async --ahead 2 --train-gpus 4 -s tp2 --generate tp1,batch=64 \
+    --algorithm ppo --minibatch 64 --transport pipelined --set price_per_gpu_hour=2USD
+rehearse rl-plan "${job[@]}" "${small[@]}" --json -j 1 >a.json
+rehearse rl-plan "${job[@]}" "${small[@]}" -j 2 -o b.json >text.txt
+sed 's/"-j", "[12]", //; s/"--json", //' a.json >c.json
+cmp c.json b.json && echo 'the same bytes'
+printf 'input_tokens,output_tokens\n100,200\n50,900\n' >lengths.csv
+try --prompts 8 --samples 4 --requests lengths.csv --placement apart --train-gpus 4 | sed -n '5,7p'
+printf 'input_tokens,output_tokens\n100,200\n50,none\n' >broken.csv
+try --prompts 8 --requests broken.csv
+try "${small[@]}" --requests lengths.csv
+try --prompts 8
+try --prompts 8 --lengths in=100
+try --prompts 8 --lengths in=100,out=2k,max=1k
+try --prompts 8 --lengths in=100,out=300,tail=2
+try "${small[@]}" --algorithm grop
+try "${small[@]}" --placement beside
+try "${small[@]}" --placement one-off --ahead 3
+try "${small[@]}" --transport handover
+try "${small[@]}" --train-gpus 8
+try "${small[@]}" --minibatch 1000
+try "${small[@]}" --generate tp1,replicas=2
+try "${small[@]}" -s tp3 --train-gpus 4
+try "${small[@]}" -s tp=
+rehearse rl-plan -w llama-3.1-405b -p two-nodes.json -q "${small[@]}" 2>&1
+echo "exit $?"

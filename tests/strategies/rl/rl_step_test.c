@@ -1,0 +1,226 @@
+/* Steps of post-training: closed forms of those in turns and one step off, Little's law of those that
+ * are streamed, laws of lengths, transports of weights. */
+#include "strategies/rl/rl_step.h"
+
+#include <math.h>
+
+#include "strategies/rl/algorithms/algorithms.h"
+#include "strategies/rl/placements/placements.h"
+#include "strategies/rl/transports/transports.h"
+#include "tests/kit/serve_kit.h"
+
+static RhRlJob job_of(int32_t prompts, int32_t samples)
+{
+    return (RhRlJob){.algorithm = rh_rl_algorithm_by_name("grpo"),
+                     .prompts = prompts,
+                     .samples = samples,
+                     .epochs = 1,
+                     .reference = true,
+                     .prompt = {100, 300},
+                     .answer = {.mean = 400, .sigma = 0.6, .most = 1500},
+                     .seed = 1};
+}
+
+static RhRlStep simulated(const RhRlStepSpec *spec)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,replicas=4");
+    GError *error = NULL;
+    RhRlStep step = {0};
+    RhService *service = rh_service_new(&s.serving, &s.deployment, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+    CU_ASSERT_TRUE(rh_rl_step_simulate(service, spec, &step, &error));
+    if (error)
+        printf("%s\n", error->message);
+    g_clear_error(&error);
+    rh_service_free(service);
+    close_setting(&s);
+    return step;
+}
+
+static RhRlStepSpec spec_of(const RhRlJob *job, const char *placement, int32_t ahead,
+                            double train_s)
+{
+    const RhRlPlacement *p = rh_rl_placement_by_name(placement);
+    return (RhRlStepSpec){
+        .job = job,
+        .placement = p,
+        .ahead = ahead,
+        .times = {.forward_s = train_s / 4, .update_s = train_s * 3 / 4, .sync_s = 2, .pause_s = 2},
+        .warm = 1 + 2 * ahead,
+        .steps = 4};
+}
+
+/* A step in turns is the sum of its parts, and no answer is old. */
+static void turns_are_a_sum(void)
+{
+    RhRlJob job = job_of(16, 8);
+    job.reward_s = 3;
+    for (int shared = 0; shared < 2; shared++) {
+        RhRlStepSpec spec = spec_of(&job, shared ? "colocated" : "apart", 0, 30);
+        spec.times.to_train_s = shared ? 5 : 0;
+        RhRlStep step = simulated(&spec);
+        RH_CHECK_CLOSE(step.step_s, step.batch_s + spec.times.to_train_s + 30 + 2, 1e-9);
+        RH_CHECK_CLOSE(step.spent_s[RH_RL_WAITS], step.batch_s, 1e-9);
+        CU_ASSERT_EQUAL(step.age_mean, 0);
+        CU_ASSERT_EQUAL(step.under_way_most, 16);
+        rh_rl_step_clear(&step);
+    }
+}
+
+/* One step off, the longer of trainer and servers counts, and weights between them. Where servers are
+ * the longer, a step has the batch behind its own, which is another draw. */
+static void one_off_is_the_longer(void)
+{
+    RhRlJob job = job_of(16, 8);
+    RhRlStepSpec spec = spec_of(&job, "one-off", 1, 100);
+    RhRlStep slow = simulated(&spec);
+    RH_CHECK_CLOSE(slow.step_s, 102, 1e-9);
+    CU_ASSERT_TRUE(slow.batch_s < 100);
+    spec = spec_of(&job, "one-off", 1, 0.5);
+    RhRlStep quick = simulated(&spec);
+    RH_CHECK_CLOSE(quick.step_s, quick.batch_s + 2, 2e-3);
+    CU_ASSERT_EQUAL(slow.age_mean, 1);
+    CU_ASSERT_EQUAL(quick.age_mean, 1);
+    CU_ASSERT_EQUAL(quick.under_way_most, 32);
+    rh_rl_step_clear(&slow);
+    rh_rl_step_clear(&quick);
+}
+
+/* Groups under way = groups a second x their time under way; the bound is never passed, and holds
+ * their age. Source: Little 1961. */
+static void littles_law_holds(void)
+{
+    RhRlJob job = job_of(12, 4);
+    for (int32_t ahead = 1; ahead <= 4; ahead++)
+        for (double train_s = 2; train_s < 60; train_s *= 3) {
+            RhRlStepSpec spec = spec_of(&job, "async", ahead, train_s);
+            spec.steps = 16;
+            RhRlStep step = simulated(&spec);
+            CU_ASSERT_EQUAL(step.under_way_most, 12 * (ahead + 1));
+            RH_CHECK_CLOSE(step.under_way_mean, 12 * step.under_way_s / step.step_s, 0.03);
+            CU_ASSERT_TRUE(step.under_way_s / step.step_s < (ahead + 1) * 1.03);
+            CU_ASSERT_TRUE(step.age_mean < ahead + 0.2);
+            CU_ASSERT_TRUE(step.step_s >= train_s + 2 - 1e-9);
+            rh_rl_step_clear(&step);
+        }
+}
+
+/* Where the trainer is the slower one, it never waits, and the bound is always used up. */
+static void a_slow_trainer_never_waits(void)
+{
+    RhRlJob job = job_of(12, 4);
+    RhRlStepSpec spec = spec_of(&job, "async", 2, 90);
+    RhRlStep step = simulated(&spec);
+    RH_CHECK_CLOSE(step.step_s, 92, 1e-9);
+    RH_CHECK_CLOSE(step.under_way_mean, 36, 1e-9);
+    RH_CHECK_CLOSE(step.age_mean, 2, 1e-9);
+    RH_CHECK_CLOSE(step.spent_s[RH_RL_TRAINS] + step.spent_s[RH_RL_SENDS], 92, 1e-9);
+    rh_rl_step_clear(&step);
+}
+
+/* While servers stand still, nothing is made: a longer pause makes a step longer where servers are
+ * the slower ones. */
+static void a_pause_costs_servers(void)
+{
+    RhRlJob job = job_of(16, 8);
+    RhRlStepSpec spec = spec_of(&job, "async", 1, 0.5);
+    RhRlStep free_of_it, paused;
+    spec.times.pause_s = 0;
+    free_of_it = simulated(&spec);
+    spec.times.sync_s = spec.times.pause_s = 6;
+    paused = simulated(&spec);
+    CU_ASSERT_TRUE(paused.step_s > free_of_it.step_s + 2);
+    rh_rl_step_clear(&free_of_it);
+    rh_rl_step_clear(&paused);
+}
+
+/* The same seed gives the same step. */
+static void a_seed_gives_the_same_step(void)
+{
+    RhRlJob job = job_of(8, 4);
+    RhRlStepSpec spec = spec_of(&job, "async", 2, 3);
+    RhRlStep a = simulated(&spec), b = simulated(&spec);
+    CU_ASSERT_EQUAL(a.step_s, b.step_s);
+    job.seed = 2;
+    RhRlStep c = simulated(&spec);
+    CU_ASSERT_NOT_EQUAL(a.step_s, c.step_s);
+    rh_rl_step_clear(&a);
+    rh_rl_step_clear(&b);
+    rh_rl_step_clear(&c);
+}
+
+/* Drawn answers have the mean and the cap that are asked for, a group has one prompt, and the cache
+ * knows it. */
+static void lengths_are_as_asked(void)
+{
+    RhRlJob job = job_of(2000, 8);
+    g_autoptr(RhRequests) drawn = rh_rl_requests(&job, 2000);
+    RhRlTokens t = rh_rl_tokens(drawn);
+    RH_CHECK_CLOSE(t.answer, 400, 0.02);
+    RH_CHECK_CLOSE(t.prompt, 200, 0.02);
+    CU_ASSERT_TRUE(t.longest <= 1800 && t.longest > 1500);
+    double sum = 0, count = 0;
+    for (int32_t i = 0; i < t.documents.runs_count; i++) {
+        sum += (double)t.documents.runs[i].tokens * (double)t.documents.runs[i].count;
+        count += (double)t.documents.runs[i].count;
+    }
+    RH_CHECK_CLOSE(sum / count, t.prompt + t.answer, 2e-3);
+    const RhRequest *q = &g_array_index(drawn->list, RhRequest, 0);
+    CU_ASSERT_TRUE(q[0].input_tokens == q[7].input_tokens &&
+                   q[0].blocks_first == q[7].blocks_first);
+    CU_ASSERT_TRUE(q[0].blocks_first != q[8].blocks_first);
+    RH_CHECK_CLOSE(rh_rl_median(100, 0.5, 0), 100 * exp(-0.125), 1e-12);
+    CU_ASSERT_EQUAL(rh_rl_median(100, 0, 50), 0);
+    CU_ASSERT_EQUAL(rh_rl_median(100, 1, 100), 0);
+}
+
+static void updates_and_passes_are_counted(void)
+{
+    RhRlJob job = job_of(64, 32);
+    CU_ASSERT_EQUAL(rh_rl_updates(&job), 1);
+    job.minibatch = 512;
+    job.epochs = 2;
+    CU_ASSERT_EQUAL(rh_rl_updates(&job), 8);
+    CU_ASSERT_EQUAL(rh_rl_forwards(&job), 2);
+    job.reference = false;
+    CU_ASSERT_EQUAL(rh_rl_forwards(&job), 1);
+    job.algorithm = rh_rl_algorithm_by_name("ppo");
+    CU_ASSERT_EQUAL(rh_rl_forwards(&job), 3);
+}
+
+/* Overlapped buckets take no less than the slower part and no more than both. */
+static void buckets_overlap(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:8", NULL);
+    const RhWeightTransport *broadcast = rh_weight_transport_by_name("broadcast"),
+                            *pipelined = rh_weight_transport_by_name("pipelined");
+    double before_s = 0;
+    for (double bytes = 1e9; bytes < 1e12; bytes *= 10) {
+        RhWeightRoute route = {p, bytes, 32, 32, 32};
+        RhWeightTimes a = broadcast->times(&route), b = pipelined->times(&route);
+        RH_CHECK_CLOSE(a.sync_s, a.gather_s + a.send_s, 1e-12);
+        CU_ASSERT_TRUE(b.sync_s <= a.sync_s + 1e-12);
+        CU_ASSERT_TRUE(b.sync_s >= fmax(b.gather_s, b.send_s));
+        /* no link of one GPU carries all bytes sooner */
+        CU_ASSERT_TRUE(a.send_s >= bytes / p->nvlink_bytes_per_s.value);
+        CU_ASSERT_TRUE(a.sync_s > before_s);
+        before_s = a.sync_s;
+    }
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"turns_are_a_sum", turns_are_a_sum},
+        {"one_off_is_the_longer", one_off_is_the_longer},
+        {"littles_law_holds", littles_law_holds},
+        {"a_slow_trainer_never_waits", a_slow_trainer_never_waits},
+        {"a_pause_costs_servers", a_pause_costs_servers},
+        {"a_seed_gives_the_same_step", a_seed_gives_the_same_step},
+        {"lengths_are_as_asked", lengths_are_as_asked},
+        {"updates_and_passes_are_counted", updates_and_passes_are_counted},
+        {"buckets_overlap", buckets_overlap},
+        {NULL, NULL},
+    };
+    return rh_test_main("rl_step", tests);
+}

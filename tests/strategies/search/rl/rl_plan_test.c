@@ -1,0 +1,153 @@
+/* Plans of post-training: bounds below simulated steps, what bounds leave out is no better, and the
+ * forward passes of the trainer. */
+#include "strategies/search/rl/rl_plan.h"
+
+#include "base/error.h"
+#include "strategies/rl/algorithms/algorithms.h"
+#include "strategies/rl/placements/placements.h"
+#include "strategies/serve/server.h"
+#include "tests/kit/serve_kit.h"
+
+typedef struct {
+    RhModel *model;
+    RhPlatform *hardware, *platform;
+    RhProblem problem;
+    RhRlJob job;
+    RhRlPlanOptions options;
+} Case;
+
+static void open_case(Case *c)
+{
+    *c = (Case){.model = rh_model_load("llama-3.2-1b", NULL),
+                .hardware = rh_platform_load("dgx-h100:1", NULL)};
+    CU_ASSERT_FATAL(c->model && c->hardware);
+    const RhStack *stack = rh_stack_by_name("megatron", NULL);
+    c->platform = rh_stack_platform(stack, c->hardware);
+    c->problem = (RhProblem){
+        .model = c->model,
+        .platform = c->platform,
+        .stack = stack,
+        .job = {.gpus = 8, .recipe = rh_recipe_by_name("bf16"), .global_batch = 1, .sequence = 1}};
+    c->job = (RhRlJob){.algorithm = rh_rl_algorithm_by_name("grpo"),
+                       .prompts = 32,
+                       .samples = 8,
+                       .epochs = 1,
+                       .reference = true,
+                       .prompt = {200, 200},
+                       .answer = {.mean = 600, .sigma = 0.5, .most = 2000},
+                       .seed = 1};
+    c->options = (RhRlPlanOptions){.problem = &c->problem,
+                                   .hardware = c->hardware,
+                                   .server = rh_server_by_name("vllm", NULL),
+                                   .given = rh_deployment_default(),
+                                   .job = &c->job,
+                                   .transport = rh_weight_transport_by_name("broadcast"),
+                                   .top = 8,
+                                   .jobs = 2};
+    RhPool *pool = &c->options.given.pools[0];
+    pool->tp = pool->pp = pool->ep = pool->dp = pool->replicas = 0;
+}
+
+static void close_case(Case *c)
+{
+    rh_model_free(c->model);
+    rh_platform_free(c->hardware);
+    rh_platform_free(c->platform);
+}
+
+static RhRlPlan *planned(const Case *c)
+{
+    GError *error = NULL;
+    RhRlPlan *plan = rh_rl_plan(&c->options, &error);
+    if (error)
+        printf("%s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    g_clear_error(&error);
+    return plan;
+}
+
+/* Every step takes at least its bound, and all of a placement that was left out is no quicker. */
+static void bounds_are_below_steps(void)
+{
+    Case c;
+    open_case(&c);
+    g_autoptr(RhRlPlan) plan = planned(&c);
+    CU_ASSERT_TRUE(plan->entries->len > 5);
+    CU_ASSERT_EQUAL(plan->simulated_count + plan->bounded_count, plan->candidates_count);
+    CU_ASSERT_EQUAL(plan->entries->len, plan->simulated_count);
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRlEntry *e = &g_array_index(plan->entries, RhRlEntry, i);
+        CU_ASSERT_TRUE(e->bound_s <= e->step.step_s * (1 + 1e-9));
+        CU_ASSERT_TRUE(i == 0 || e->step.step_s >= e[-1].step.step_s);
+        CU_ASSERT_TRUE(e->placement->shares_gpus || e->trainer.gpus + e->servers.gpus == 8);
+    }
+    close_case(&c);
+}
+
+/* A forward pass is a part of an update, and its kernels are a third of the FLOPs. */
+static void forward_is_a_part_of_an_update(void)
+{
+    Case c;
+    open_case(&c);
+    g_autoptr(RhRequests) drawn = rh_rl_requests(&c.job, c.job.prompts);
+    RhRlTokens tokens = rh_rl_tokens(drawn);
+    static const char *const layouts[] = {"tp1",        "tp2",    "tp1,pp2,mb1", "tp1,pp2,vpp2,mb1",
+                                          "tp1,zero=3", "tp1,cp2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhRlTrainer t;
+        GError *error = NULL;
+        c.options.layout = layouts[i];
+        bool found = rh_rl_trainer_find(&c.options, &tokens, 4, &t, &error);
+        if (error)
+            printf("%s: %s\n", layouts[i], error->message);
+        g_clear_error(&error);
+        CU_ASSERT_TRUE_FATAL(found);
+        CU_ASSERT_TRUE(t.forward_s > 0.2 * t.update_s && t.forward_s < 0.45 * t.update_s);
+    }
+    close_case(&c);
+}
+
+/* A critic doubles the updates, and answers do not change. */
+static void a_critic_is_trained_too(void)
+{
+    Case c;
+    open_case(&c);
+    c.options.only = rh_rl_placement_by_name("apart");
+    c.options.train_gpus = 4;
+    c.options.given.pools[0].tp = 1;
+    g_autoptr(RhRlPlan) grpo = planned(&c);
+    c.job.algorithm = rh_rl_algorithm_by_name("ppo");
+    g_autoptr(RhRlPlan) ppo = planned(&c);
+    const RhRlEntry *a = &g_array_index(grpo->entries, RhRlEntry, 0),
+                    *b = &g_array_index(ppo->entries, RhRlEntry, 0);
+    RH_CHECK_CLOSE(b->times.update_s, 2 * a->times.update_s, 1e-9);
+    RH_CHECK_CLOSE(b->times.forward_s, 2 * a->times.forward_s, 1e-9);
+    RH_CHECK_CLOSE(b->step.batch_s, a->step.batch_s, 1e-9);
+    close_case(&c);
+}
+
+static void what_does_not_fit_is_said(void)
+{
+    Case c;
+    open_case(&c);
+    RhModel *large = rh_model_load("llama-3.1-405b", NULL);
+    c.problem.model = large;
+    GError *error = NULL;
+    CU_ASSERT_PTR_NULL(rh_rl_plan(&c.options, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
+    g_clear_error(&error);
+    rh_model_free(large);
+    close_case(&c);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"bounds_are_below_steps", bounds_are_below_steps},
+        {"forward_is_a_part_of_an_update", forward_is_a_part_of_an_update},
+        {"a_critic_is_trained_too", a_critic_is_trained_too},
+        {"what_does_not_fit_is_said", what_does_not_fit_is_said},
+        {NULL, NULL},
+    };
+    return rh_test_main("rl_plan", tests);
+}
