@@ -272,8 +272,8 @@ static RhLaunchReading *reading_new(void)
         *lists[i] = g_ptr_array_new_with_free_func(g_free);
     for (int i = 0; i < RH_SIZE_LAST; i++)
         r->sizes[i] = -1;
-    for (int i = 0; i < RH_WORK_LAST; i++)
-        r->work[i] = -1;
+    for (int i = 0; i < RH_JOB_FIELD_LAST; i++)
+        r->job[i] = -1;
     r->settings = rh_launch_settings_new();
     r->layout = rh_layout_default();
     return r;
@@ -316,13 +316,14 @@ static bool nodes_are_outside(const RhLaunchReading *r)
  * are told of more. */
 static void count_gpus(RhLaunchReading *r)
 {
-    int64_t *w = r->work;
-    if (w[RH_WORK_GPUS_OF_NODE] > 0 && w[RH_WORK_NODES] <= 0 && w[RH_WORK_GPUS] <= 0 &&
-        !nodes_are_outside(r))
-        w[RH_WORK_NODES] = 1;
-    if (w[RH_WORK_GPUS_OF_NODE] > 0 && w[RH_WORK_NODES] > 0)
-        w[RH_WORK_GPUS] =
-            MAX(w[RH_WORK_GPUS], rh_launch_times(w[RH_WORK_NODES], w[RH_WORK_GPUS_OF_NODE]));
+    int64_t *w = r->job;
+    if (w[RH_JOB_FIELD_GPUS_OF_NODE] > 0 && w[RH_JOB_FIELD_NODES] <= 0 &&
+        w[RH_JOB_FIELD_GPUS] <= 0 && !nodes_are_outside(r))
+        w[RH_JOB_FIELD_NODES] = 1;
+    if (w[RH_JOB_FIELD_GPUS_OF_NODE] > 0 && w[RH_JOB_FIELD_NODES] > 0)
+        w[RH_JOB_FIELD_GPUS] =
+            MAX(w[RH_JOB_FIELD_GPUS],
+                rh_launch_times(w[RH_JOB_FIELD_NODES], w[RH_JOB_FIELD_GPUS_OF_NODE]));
 }
 
 static void steal_list(GPtrArray **to, GPtrArray **from)
@@ -333,18 +334,18 @@ static void steal_list(GPtrArray **to, GPtrArray **from)
 static RhLaunchFile *file_of(RhLaunchReading *r, const char *about)
 {
     RhLaunchFile *f = g_new0(RhLaunchFile, 1);
-    const int64_t *w = r->work;
+    const int64_t *w = r->job;
     *f = (RhLaunchFile){.framework = r->framework->name,
                         .about = g_strdup(about),
                         .workload = g_steal_pointer(&r->model),
                         .stack = r->stack ? r->stack : r->framework->name,
                         .dtype = r->dtype,
-                        .global_batch = said_or_0(w[RH_WORK_GLOBAL_BATCH]),
-                        .sequence = said_or_0(w[RH_WORK_SEQUENCE]),
-                        .accumulation = said_or_0(w[RH_WORK_ACCUMULATION]),
-                        .nodes = said_or_0(w[RH_WORK_NODES]),
-                        .gpus_of_node = said_or_0(w[RH_WORK_GPUS_OF_NODE]),
-                        .gpus = said_or_0(w[RH_WORK_GPUS]),
+                        .global_batch = said_or_0(w[RH_JOB_FIELD_GLOBAL_BATCH]),
+                        .sequence = said_or_0(w[RH_JOB_FIELD_SEQUENCE]),
+                        .accumulation = said_or_0(w[RH_JOB_FIELD_ACCUMULATION]),
+                        .nodes = said_or_0(w[RH_JOB_FIELD_NODES]),
+                        .gpus_of_node = said_or_0(w[RH_JOB_FIELD_GPUS_OF_NODE]),
+                        .gpus = said_or_0(w[RH_JOB_FIELD_GPUS]),
                         .layout = r->layout,
                         .given = r->given};
     steal_list(&f->sets, &r->sets);

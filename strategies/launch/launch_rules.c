@@ -8,11 +8,11 @@
 static void check_batch(RhLaunchReading *r, int64_t replicas)
 {
     const RhLayout *l = &r->layout;
-    int64_t all = r->work[RH_WORK_GLOBAL_BATCH], parts = r->work[RH_WORK_ACCUMULATION];
+    int64_t all = r->job[RH_JOB_FIELD_GLOBAL_BATCH], parts = r->job[RH_JOB_FIELD_ACCUMULATION];
     int64_t each = rh_launch_times(replicas, l->microbatch);
     if (all <= 0 || each <= 0)
         return;
-    rh_launch_point(r, 0, RH_WORK_GLOBAL_BATCH);
+    rh_launch_point(r, 0, RH_JOB_FIELD_GLOBAL_BATCH);
     if (parts > 0 && rh_launch_times(each, parts) != all)
         rh_launch_problem(r, "change one of them",
                           NUMBER " samples a step are not %d of a micro-batch x " NUMBER
@@ -64,7 +64,7 @@ static void check_heads(RhLaunchReading *r)
 
 void rh_launch_check_rules(RhLaunchReading *r)
 {
-    int64_t gpus = r->work[RH_WORK_GPUS];
+    int64_t gpus = r->job[RH_JOB_FIELD_GPUS];
     const RhLayout *l = &r->layout;
     int64_t ranks = rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp);
     check_heads(r);

@@ -35,13 +35,13 @@ static int64_t number_of(const char *text)
 
 static void take(RhLaunchReading *r, Count count, int64_t value)
 {
-    RhLaunchWork at = count == COUNT_NODES  ? RH_WORK_NODES
-                      : count == COUNT_EACH ? RH_WORK_GPUS_OF_NODE
-                                            : RH_WORK_GPUS;
+    RhLaunchJobField at = count == COUNT_NODES  ? RH_JOB_FIELD_NODES
+                          : count == COUNT_EACH ? RH_JOB_FIELD_GPUS_OF_NODE
+                                                : RH_JOB_FIELD_GPUS;
     /* One task a node is torchrun's own start */
-    if (count != COUNT_NODES && value == 1 && r->work[at] > 1)
+    if (count != COUNT_NODES && value == 1 && r->job[at] > 1)
         return;
-    r->work[at] = MAX(r->work[at], value);
+    r->job[at] = MAX(r->job[at], value);
 }
 
 static void read_flag(RhLaunchReading *r, const char *name, const char *value, bool whole)

@@ -6,13 +6,13 @@
 
 /* Ranks along each axis of the mesh, inside a slice and among slices; -1 is the rest. */
 enum {
-    WORK_ICI = RH_WORK_OWN, /* by Axis */
-    WORK_DCN = WORK_ICI + 8,
-    WORK_REPEATS = WORK_DCN + 8, /* of a pipeline */
-    WORK_STAGE_MICROBATCHES,
-    WORK_STAGE_LAYERS,
-    WORK_SHARED,
-    WORK_ULYSSES, /* 1: ulysses, 2: all gather, 3: ring */
+    JOB_ICI = RH_JOB_FIELD_OWN, /* by Axis */
+    JOB_DCN = JOB_ICI + 8,
+    JOB_REPEATS = JOB_DCN + 8, /* of a pipeline */
+    JOB_STAGE_MICROBATCHES,
+    JOB_STAGE_LAYERS,
+    JOB_SHARED,
+    JOB_ULYSSES, /* 1: ulysses, 2: all gather, 3: ring */
 };
 typedef enum {
     AXIS_DATA,
@@ -26,9 +26,9 @@ typedef enum {
 } Axis;
 
 #define AXIS(axis, text)                                                                           \
-    {.name = "ici_" text "_parallelism", .work = WORK_ICI + (axis)},                               \
+    {.name = "ici_" text "_parallelism", .job = JOB_ICI + (axis)},                                 \
     {                                                                                              \
-        .name = "dcn_" text "_parallelism", .work = WORK_DCN + (axis)                              \
+        .name = "dcn_" text "_parallelism", .job = JOB_DCN + (axis)                                \
     }
 
 /* Keeps the batch of a device, which may be a fraction. */
@@ -65,7 +65,7 @@ static void read_policy(RhLaunchReading *r, const char *text)
 
 static void read_context(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_ULYSSES] = strcmp(text, "ulysses") == 0 ? 1 : strcmp(text, "ring") == 0 ? 3 : 2;
+    r->job[JOB_ULYSSES] = strcmp(text, "ulysses") == 0 ? 1 : strcmp(text, "ring") == 0 ? 3 : 2;
 }
 
 static void read_quantization(RhLaunchReading *r, const char *text)
@@ -124,7 +124,7 @@ static void read_tied(RhLaunchReading *r, const char *text)
 /* Ranks along an axis; the rest of the GPUs is 0 until all others are known. */
 static int64_t degree_of(const RhLaunchReading *r, int axis)
 {
-    int64_t inside = r->work[WORK_ICI + axis], among = r->work[WORK_DCN + axis];
+    int64_t inside = r->job[JOB_ICI + axis], among = r->job[JOB_DCN + axis];
     return rh_launch_times(MAX(inside, 1), MAX(among, 1));
 }
 
@@ -134,27 +134,26 @@ static void take_mesh(RhLaunchReading *r)
     int64_t context = rh_launch_times(degree_of(r, AXIS_CONTEXT), degree_of(r, AXIS_SEQUENCE));
     int64_t expert = degree_of(r, AXIS_EXPERT), fsdp = degree_of(r, AXIS_FSDP);
     int64_t data = degree_of(r, AXIS_DATA);
-    bool rest = r->work[WORK_ICI + AXIS_FSDP] == -1; /* where nothing is said, too */
+    bool rest = r->job[JOB_ICI + AXIS_FSDP] == -1; /* where nothing is said, too */
     rh_launch_store(r, RH_ROW_KNOB(tp), tensor);
     rh_launch_store(r, RH_ROW_KNOB(pp), stages);
     rh_launch_store(r, RH_ROW_KNOB(cp), context);
     rh_launch_store(r, RH_ROW_KNOB(ep), expert);
     bool shares = fsdp > 1 || rest || context > 1 || expert > 1;
-    rh_launch_store(r, RH_ROW_KNOB(zero), shares ? 3 : r->work[WORK_SHARED] == 1 ? 1 : 0);
+    rh_launch_store(r, RH_ROW_KNOB(zero), shares ? 3 : r->job[JOB_SHARED] == 1 ? 1 : 0);
     if (shares && !rest && data > 1)
         rh_launch_store(r, RH_ROW_KNOB(shard),
                         rh_launch_times(fsdp, rh_launch_times(context, expert)));
-    bool auto_data = r->work[WORK_DCN + AXIS_DATA] == -1;
-    if (!rest && !auto_data && r->work[RH_WORK_GPUS] < 0)
-        r->work[RH_WORK_GPUS] = rh_launch_times(
+    bool auto_data = r->job[JOB_DCN + AXIS_DATA] == -1;
+    if (!rest && !auto_data && r->job[RH_JOB_FIELD_GPUS] < 0)
+        r->job[RH_JOB_FIELD_GPUS] = rh_launch_times(
             rh_launch_times(rh_launch_times(tensor, stages), rh_launch_times(context, expert)),
             rh_launch_times(fsdp, data));
     if (context > 1)
         rh_launch_store(r, RH_ROW_KNOB(kv),
-                        r->work[WORK_ULYSSES] == 3 || r->work[WORK_ULYSSES] == 1
-                            ? RH_CONTEXT_RING
-                            : RH_CONTEXT_GATHER);
-    if (context > 1 && r->work[WORK_ULYSSES] == 1)
+                        r->job[JOB_ULYSSES] == 3 || r->job[JOB_ULYSSES] == 1 ? RH_CONTEXT_RING
+                                                                             : RH_CONTEXT_GATHER);
+    if (context > 1 && r->job[JOB_ULYSSES] == 1)
         rh_launch_store(r, RH_ROW_KNOB(ulysses), context);
 }
 
@@ -165,20 +164,20 @@ static void take_batches(RhLaunchReading *r)
     double each = said > 0 && said < 1e6 ? said : 1;
     RhLayout *l = &r->layout;
     int64_t ranks = MAX(rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp), 1),
-            accumulation = MAX(r->work[RH_WORK_ACCUMULATION], 1);
+            accumulation = MAX(r->job[RH_JOB_FIELD_ACCUMULATION], 1);
     int64_t samples = (int64_t)(each * (double)ranks + 1e-9); /* of a replica */
-    int64_t gpus = r->work[RH_WORK_GPUS];
+    int64_t gpus = r->job[RH_JOB_FIELD_GPUS];
     int64_t all = gpus > 0 ? (int64_t)((double)gpus * each + 1e-9) : 0;
     if (gpus > 0 && gpus / ranks > 0)
         samples = all / (gpus / ranks);
     if (l->pp > 1) {
-        int64_t rounds = MAX(r->work[WORK_STAGE_MICROBATCHES], l->pp);
+        int64_t rounds = MAX(r->job[JOB_STAGE_MICROBATCHES], l->pp);
         rh_launch_store(r, RH_ROW_KNOB(microbatch), MAX(samples / rounds, 1));
-        r->work[RH_WORK_ACCUMULATION] = rounds;
+        r->job[RH_JOB_FIELD_ACCUMULATION] = rounds;
         rh_launch_store(r, RH_ROW_KNOB(schedule), RH_PIPELINE_GPIPE);
     } else {
         rh_launch_store(r, RH_ROW_KNOB(microbatch), MAX(samples, 1));
-        r->work[RH_WORK_ACCUMULATION] = accumulation;
+        r->job[RH_JOB_FIELD_ACCUMULATION] = accumulation;
     }
     if (samples < 1)
         rh_launch_tell(r, "less than a sample for each replica is simulated as one");
@@ -219,8 +218,8 @@ static void finish(RhLaunchReading *r)
 {
     if (!r->dtype)
         r->dtype = "bf16";
-    if (r->work[RH_WORK_SEQUENCE] < 0) { /* base.yml */
-        r->work[RH_WORK_SEQUENCE] = 2048;
+    if (r->job[RH_JOB_FIELD_SEQUENCE] < 0) { /* base.yml */
+        r->job[RH_JOB_FIELD_SEQUENCE] = 2048;
         rh_launch_tell(r, "no max_target_length is said: 2048, as in MaxText's base.yml");
     }
     take_mesh(r);
@@ -242,12 +241,12 @@ static const RhLaunchRow rows[] = {
     AXIS(AXIS_TENSOR, "tensor_sequence"),
     AXIS(AXIS_EXPERT, "expert"),
     {.name = "per_device_batch_size", .read = read_device_batch},
-    {.name = "gradient_accumulation_steps", .work = RH_WORK_ACCUMULATION},
-    {.name = "num_pipeline_microbatches", .work = WORK_STAGE_MICROBATCHES},
-    {.name = "num_layers_per_pipeline_stage", .work = WORK_STAGE_LAYERS},
-    {.name = "num_pipeline_repeats", .work = WORK_REPEATS},
-    {.name = "max_target_length", .work = RH_WORK_SEQUENCE},
-    {.name = "shard_optimizer_over_data", .work = WORK_SHARED, .on = 1},
+    {.name = "gradient_accumulation_steps", .job = RH_JOB_FIELD_ACCUMULATION},
+    {.name = "num_pipeline_microbatches", .job = JOB_STAGE_MICROBATCHES},
+    {.name = "num_layers_per_pipeline_stage", .job = JOB_STAGE_LAYERS},
+    {.name = "num_pipeline_repeats", .job = JOB_REPEATS},
+    {.name = "max_target_length", .job = RH_JOB_FIELD_SEQUENCE},
+    {.name = "shard_optimizer_over_data", .job = JOB_SHARED, .on = 1},
     {.name = "remat_policy", .read = read_policy},
     {.name = "context_parallel_strategy", .read = read_context},
     {.name = "quantization", .read = read_quantization},

@@ -117,7 +117,7 @@ static const RhLaunchRow megatron_rows[] = {
     OWN("window-size", window),
     {.name = "seq-length",
      .also = "encoder-seq-length",
-     .work = RH_WORK_SEQUENCE,
+     .job = RH_JOB_FIELD_SEQUENCE,
      .otherwise = RH_ROW_ALWAYS},
     OWN("max-position-embeddings", positions),
     OWN("position-embedding-type", position),
@@ -130,7 +130,7 @@ static const RhLaunchRow megatron_rows[] = {
     {.name = "vocab-size", .read = rh_megatron_read_vocabulary},
     READ("padded-vocab-size", vocabulary),
     /* the job */
-    {.name = "global-batch-size", .work = RH_WORK_GLOBAL_BATCH, .otherwise = RH_ROW_ALWAYS},
+    {.name = "global-batch-size", .job = RH_JOB_FIELD_GLOBAL_BATCH, .otherwise = RH_ROW_ALWAYS},
     OWN("bf16", bf16),
     OWN("fp16", fp16),
     OWN("fp8-format", fp8_format),

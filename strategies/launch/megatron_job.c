@@ -14,12 +14,12 @@ static const struct {
               {&rh_recipe_mxfp8, "fp8", "mxfp8", "mxfp8"},
               {&rh_recipe_nvfp4, "fp4", "nvfp4", "nvfp4"}};
 
-/* Figures of formats beside RhLaunchWork; behind those of megatron_layout.c. */
+/* Figures of formats beside RhLaunchJobField; behind those of megatron_layout.c. */
 enum {
-    WORK_FP8 = RH_WORK_OWN + 12, /* 1: on */
-    WORK_FP8_RECIPE,             /* 1 + place among `narrow` */
-    WORK_FP4,
-    WORK_HALF, /* 1: bf16, 2: fp16 */
+    JOB_FP8 = RH_JOB_FIELD_OWN + 12, /* 1: on */
+    JOB_FP8_RECIPE,                  /* 1 + place among `narrow` */
+    JOB_FP4,
+    JOB_HALF, /* 1: bf16, 2: fp16 */
 };
 
 static bool is_half(const RhLaunchText *t)
@@ -44,9 +44,9 @@ char *rh_megatron_write_bf16(const RhLaunchText *t)
 /* Sets the format of 16 bits; Megatron-LM asserts that there is one. */
 static void set_half(RhLaunchReading *r, int64_t half)
 {
-    if (r->work[WORK_HALF] > 0 && r->work[WORK_HALF] != half)
+    if (r->job[JOB_HALF] > 0 && r->job[JOB_HALF] != half)
         rh_launch_problem(r, "leave one of them out", "bf16 and fp16 exclude each other");
-    r->work[WORK_HALF] = half;
+    r->job[JOB_HALF] = half;
 }
 
 void rh_megatron_read_bf16(RhLaunchReading *r, const char *text)
@@ -79,7 +79,7 @@ void rh_megatron_read_rampup(RhLaunchReading *r, const char *text)
 
 void rh_megatron_read_fp8_format(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_FP8] = rh_launch_read_switch(text);
+    r->job[JOB_FP8] = rh_launch_read_switch(text);
 }
 
 char *rh_megatron_write_fp8_recipe(const RhLaunchText *t)
@@ -91,7 +91,7 @@ void rh_megatron_read_fp8_recipe(RhLaunchReading *r, const char *text)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(narrow); i++)
         if (strcmp(narrow[i].word, text) == 0) {
-            r->work[WORK_FP8_RECIPE] = 1 + (int64_t)i;
+            r->job[JOB_FP8_RECIPE] = 1 + (int64_t)i;
             return;
         }
     rh_launch_problem(r, "delayed, tensorwise, blockwise or mxfp8", "no %s is \"%s\"", r->at->name,
@@ -105,7 +105,7 @@ char *rh_megatron_write_fp4_format(const RhLaunchText *t)
 
 void rh_megatron_read_fp4_format(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_FP4] = rh_launch_read_switch(text);
+    r->job[JOB_FP4] = rh_launch_read_switch(text);
 }
 
 char *rh_megatron_write_moments(const RhLaunchText *t)
@@ -198,13 +198,13 @@ void rh_megatron_read_tokenizer(RhLaunchReading *r, const char *text)
 
 void rh_megatron_finish_job(RhLaunchReading *r)
 {
-    bool fp8 = r->work[WORK_FP8] == 1, fp4 = r->work[WORK_FP4] == 1;
-    int64_t recipe = r->work[WORK_FP8_RECIPE] > 0 ? r->work[WORK_FP8_RECIPE] - 1 : 0;
-    r->dtype = fp4                       ? "nvfp4"
-               : fp8                     ? narrow[recipe].dtype
-               : r->work[WORK_HALF] == 2 ? "fp16"
-               : r->work[WORK_HALF] == 1 ? "bf16"
-                                         : "fp32";
+    bool fp8 = r->job[JOB_FP8] == 1, fp4 = r->job[JOB_FP4] == 1;
+    int64_t recipe = r->job[JOB_FP8_RECIPE] > 0 ? r->job[JOB_FP8_RECIPE] - 1 : 0;
+    r->dtype = fp4                     ? "nvfp4"
+               : fp8                   ? narrow[recipe].dtype
+               : r->job[JOB_HALF] == 2 ? "fp16"
+               : r->job[JOB_HALF] == 1 ? "bf16"
+                                       : "fp32";
 }
 
 /* Writes formats that follow from those above. */

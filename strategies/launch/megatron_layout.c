@@ -5,18 +5,18 @@
 #include "strategies/launch/megatron.h"
 #include "strategies/partition.h"
 
-/* Figures that Megatron-LM alone has, beside RhLaunchWork. */
+/* Figures that Megatron-LM alone has, beside RhLaunchJobField. */
 enum {
-    WORK_CHUNK_LAYERS = RH_WORK_OWN, /* layers of a virtual stage */
-    WORK_INSTANCES,                  /* groups of replicas, each with all states */
-    WORK_FSDP,
-    WORK_SHARING, /* degree of ZeRO of a sharding strategy */
-    WORK_OVERLAPS,
-    WORK_FULL, /* whole layers are recomputed; 2: modules */
-    WORK_BLOCK,
-    WORK_AGAIN,
-    WORK_EXCHANGE, /* 1: all gather, 2: all to all, 3: both */
-    WORK_HIERARCHY,
+    JOB_CHUNK_LAYERS = RH_JOB_FIELD_OWN, /* layers of a virtual stage */
+    JOB_INSTANCES,                       /* groups of replicas, each with all states */
+    JOB_FSDP,
+    JOB_SHARING, /* degree of ZeRO of a sharding strategy */
+    JOB_OVERLAPS,
+    JOB_FULL, /* whole layers are recomputed; 2: modules */
+    JOB_BLOCK,
+    JOB_AGAIN,
+    JOB_EXCHANGE, /* 1: all gather, 2: all to all, 3: both */
+    JOB_HIERARCHY,
 };
 
 /* --- stages --- */
@@ -119,7 +119,7 @@ void rh_megatron_read_chunks(RhLaunchReading *r, const char *text)
 
 void rh_megatron_read_chunk_layers(RhLaunchReading *r, const char *text)
 {
-    (void)rh_launch_read_number(r, text, &r->work[WORK_CHUNK_LAYERS]);
+    (void)rh_launch_read_number(r, text, &r->job[JOB_CHUNK_LAYERS]);
 }
 
 /* Notes stages that are said by the layers of the first and the last. */
@@ -151,7 +151,7 @@ void rh_megatron_read_exchange(RhLaunchReading *r, const char *text)
     static const char *const names[] = {"p2p", "all_gather", "a2a", "a2a+p2p"};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
         if (strcmp(text, names[i]) == 0) {
-            r->work[WORK_EXCHANGE] = (int64_t)i;
+            r->job[JOB_EXCHANGE] = (int64_t)i;
             return;
         }
     rh_launch_problem(r, "p2p, all_gather, a2a or a2a+p2p", "no %s is \"%s\"", r->at->name, text);
@@ -169,7 +169,7 @@ void rh_megatron_read_hierarchy(RhLaunchReading *r, const char *text)
 {
     const char *start = text + strspn(text, "[( '\"");
     g_autofree char *first = g_strndup(start, strcspn(start, " ,"));
-    (void)rh_launch_read_number(r, first, &r->work[WORK_HIERARCHY]);
+    (void)rh_launch_read_number(r, first, &r->job[JOB_HIERARCHY]);
 }
 
 /* --- experts --- */
@@ -202,7 +202,7 @@ char *rh_megatron_write_fsdp(const RhLaunchText *t)
 
 void rh_megatron_read_fsdp(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_FSDP] = rh_launch_read_switch(text);
+    r->job[JOB_FSDP] = rh_launch_read_switch(text);
 }
 
 void rh_megatron_read_torch_fsdp(RhLaunchReading *r, const char *text)
@@ -218,7 +218,7 @@ char *rh_megatron_write_overlap(const RhLaunchText *t)
 
 void rh_megatron_read_overlap(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_OVERLAPS] = rh_launch_read_switch(text);
+    r->job[JOB_OVERLAPS] = rh_launch_read_switch(text);
 }
 
 static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
@@ -232,7 +232,7 @@ void rh_megatron_read_strategy(RhLaunchReading *r, const char *text)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(strategies); i++)
         if (strcmp(text, strategies[i]) == 0) {
-            r->work[WORK_SHARING] = (int64_t)i;
+            r->job[JOB_SHARING] = (int64_t)i;
             return;
         }
     rh_launch_problem(r, "no_shard, optim, optim_grads or optim_grads_params", "no %s is \"%s\"",
@@ -248,7 +248,7 @@ char *rh_megatron_write_instances(const RhLaunchText *t)
 
 void rh_megatron_read_instances(RhLaunchReading *r, const char *text)
 {
-    (void)rh_launch_read_number(r, text, &r->work[WORK_INSTANCES]);
+    (void)rh_launch_read_number(r, text, &r->job[JOB_INSTANCES]);
 }
 
 /* --- recomputation --- */
@@ -278,7 +278,7 @@ char *rh_megatron_write_granularity(const RhLaunchText *t)
 void rh_megatron_read_granularity(RhLaunchReading *r, const char *text)
 {
     if (strcmp(text, "full") == 0 || strcmp(text, "selective") == 0)
-        r->work[WORK_FULL] = text[0] == 'f' ? 1 : 2;
+        r->job[JOB_FULL] = text[0] == 'f' ? 1 : 2;
     else if (rh_launch_read_switch(text))
         rh_launch_problem(r, "full or selective", "no %s is \"%s\"", r->at->name, text);
 }
@@ -293,7 +293,7 @@ char *rh_megatron_write_method(const RhLaunchText *t)
 
 void rh_megatron_read_method(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_BLOCK] = strcmp(text, "block") == 0;
+    r->job[JOB_BLOCK] = strcmp(text, "block") == 0;
 }
 
 char *rh_megatron_write_again(const RhLaunchText *t)
@@ -306,7 +306,7 @@ char *rh_megatron_write_again(const RhLaunchText *t)
 
 void rh_megatron_read_again(RhLaunchReading *r, const char *text)
 {
-    (void)rh_launch_read_number(r, text, &r->work[WORK_AGAIN]);
+    (void)rh_launch_read_number(r, text, &r->job[JOB_AGAIN]);
 }
 
 /* Writes the modules; without a list they are attention's core. */
@@ -344,29 +344,29 @@ void rh_megatron_read_modules(RhLaunchReading *r, const char *text)
 void rh_megatron_read_activations(RhLaunchReading *r, const char *text)
 {
     if (rh_launch_read_switch(text))
-        r->work[WORK_FULL] = 2;
+        r->job[JOB_FULL] = 2;
 }
 
 void rh_megatron_read_checkpoint(RhLaunchReading *r, const char *text)
 {
     if (rh_launch_read_switch(text))
-        r->work[WORK_FULL] = 1;
+        r->job[JOB_FULL] = 1;
 }
 
 static void finish_recompute(RhLaunchReading *r)
 {
     RhLayout *l = &r->layout;
     r->given |= RH_KNOB_BIT(recompute);
-    if (r->work[WORK_FULL] < 0)
+    if (r->job[JOB_FULL] < 0)
         l->recompute = RH_RECOMPUTE_NONE;
-    else if (r->work[WORK_FULL] == 1)
+    else if (r->job[JOB_FULL] == 1)
         l->recompute = RH_RECOMPUTE_FULL;
     else if (l->recompute == RH_RECOMPUTE_NONE)
         l->recompute = RH_RECOMPUTE_SELECTIVE;
-    if (r->work[WORK_FULL] != 1 || r->work[WORK_BLOCK] != 1 || r->work[WORK_AGAIN] <= 0)
+    if (r->job[JOB_FULL] != 1 || r->job[JOB_BLOCK] != 1 || r->job[JOB_AGAIN] <= 0)
         return;
     l->recomputed_layers_count = 1;
-    l->recomputed_layers[0] = (int16_t)MIN(r->work[WORK_AGAIN], INT16_MAX);
+    l->recomputed_layers[0] = (int16_t)MIN(r->job[JOB_AGAIN], INT16_MAX);
     r->given |= RH_KNOB_BIT(recomputed_layers_count);
 }
 
@@ -374,27 +374,27 @@ static void finish_recompute(RhLaunchReading *r)
 
 static void finish_context(RhLaunchReading *r)
 {
-    int64_t how = r->work[WORK_EXCHANGE];
+    int64_t how = r->job[JOB_EXCHANGE];
     if (how == 1)
         rh_launch_store(r, RH_ROW_KNOB(kv), RH_CONTEXT_GATHER);
     if (how == 2)
         rh_launch_store(r, RH_ROW_KNOB(ulysses), r->layout.cp);
-    if (how == 3 && r->work[WORK_HIERARCHY] > 0)
-        rh_launch_store(r, RH_ROW_KNOB(ulysses), r->work[WORK_HIERARCHY]);
+    if (how == 3 && r->job[JOB_HIERARCHY] > 0)
+        rh_launch_store(r, RH_ROW_KNOB(ulysses), r->job[JOB_HIERARCHY]);
 }
 
 static void finish_sharing(RhLaunchReading *r)
 {
-    int64_t sharing = r->work[WORK_SHARING];
+    int64_t sharing = r->job[JOB_SHARING];
     RhLayout *l = &r->layout;
-    if (r->work[WORK_FSDP] == 1)
+    if (r->job[JOB_FSDP] == 1)
         rh_launch_store(r, RH_ROW_KNOB(zero), sharing >= 0 ? sharing : 3);
     else if (l->zero == 0)
         r->given |= RH_KNOB_BIT(zero);
-    int64_t ranks = rh_launch_times(l->tp, l->pp), replicas = r->work[RH_WORK_GPUS] / ranks;
-    if (r->work[WORK_INSTANCES] > 1 && replicas % r->work[WORK_INSTANCES] == 0 && replicas > 0)
-        rh_launch_store(r, RH_ROW_KNOB(shard), replicas / r->work[WORK_INSTANCES]);
-    if (r->work[WORK_OVERLAPS] != 1 && r->work[RH_WORK_GPUS] > rh_launch_times(ranks, l->cp))
+    int64_t ranks = rh_launch_times(l->tp, l->pp), replicas = r->job[RH_JOB_FIELD_GPUS] / ranks;
+    if (r->job[JOB_INSTANCES] > 1 && replicas % r->job[JOB_INSTANCES] == 0 && replicas > 0)
+        rh_launch_store(r, RH_ROW_KNOB(shard), replicas / r->job[JOB_INSTANCES]);
+    if (r->job[JOB_OVERLAPS] != 1 && r->job[RH_JOB_FIELD_GPUS] > rh_launch_times(ranks, l->cp))
         rh_launch_tell(r, "without --overlap-grad-reduce gradients are summed after the step's "
                           "work; simulated is that they are summed beside it");
 }
@@ -403,7 +403,7 @@ static void finish_sharing(RhLaunchReading *r)
 static void finish_chunks(RhLaunchReading *r)
 {
     RhLayout *l = &r->layout;
-    int64_t held = r->work[WORK_CHUNK_LAYERS], layers = r->sizes[RH_SIZE_LAYERS];
+    int64_t held = r->job[JOB_CHUNK_LAYERS], layers = r->sizes[RH_SIZE_LAYERS];
     if (held > 0 && layers > 0 && layers % (held * l->pp) == 0)
         rh_launch_store(r, RH_ROW_KNOB(vpp), layers / (held * l->pp));
     else if (held > 0)

@@ -6,7 +6,8 @@
 
 #include "workloads/operators/operator.h"
 
-#define WORK_GROUPED (RH_WORK_OWN + 11) /* between those of megatron_layout.c and megatron_job.c */
+#define JOB_GROUPED                                                                                \
+    (RH_JOB_FIELD_OWN + 11) /* between those of megatron_layout.c and megatron_job.c */
 
 /* Are two kinds alike except for the network after attention, which is dense in some layers and has
  * experts in others? */
@@ -71,7 +72,7 @@ char *rh_megatron_write_grouped_queries(const RhLaunchText *t)
 /* Reads the switch without which the number of groups has no effect. */
 void rh_megatron_read_grouped_queries(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_GROUPED] = rh_launch_read_switch(text);
+    r->job[JOB_GROUPED] = rh_launch_read_switch(text);
 }
 
 char *rh_megatron_write_groups(const RhLaunchText *t)
@@ -246,7 +247,7 @@ void rh_megatron_finish_model(RhLaunchReading *r)
     for (size_t i = 0; i < G_N_ELEMENTS(usual); i++)
         if (s[usual[i].size] < 0)
             s[usual[i].size] = usual[i].usual;
-    if (r->work[WORK_GROUPED] != 1 || s[RH_SIZE_GROUPS] < 0)
+    if (r->job[JOB_GROUPED] != 1 || s[RH_SIZE_GROUPS] < 0)
         s[RH_SIZE_GROUPS] = s[RH_SIZE_HEADS];
     if (s[RH_SIZE_FFN] < 0)
         s[RH_SIZE_FFN] =

@@ -8,8 +8,8 @@
 
 /* Figures that these alone have, behind those of Megatron-LM (megatron_job.c). */
 enum {
-    WORK_OFFLOADS = RH_WORK_OWN + 18, /* 1: activations of some layers go to the host */
-    WORK_OFFLOADED,                   /* so many */
+    JOB_OFFLOADS = RH_JOB_FIELD_OWN + 18, /* 1: activations of some layers go to the host */
+    JOB_OFFLOADED,                        /* so many */
 };
 
 static void read_precision(RhLaunchReading *r, const char *text)
@@ -86,7 +86,7 @@ static void finish_offload(RhLaunchReading *r)
     int64_t layers = r->sizes[RH_SIZE_LAYERS] > 0 ? r->sizes[RH_SIZE_LAYERS]
                      : model                      ? model->layers_count
                                                   : 0;
-    int64_t offloaded = r->work[WORK_OFFLOADS] == 1 ? r->work[WORK_OFFLOADED] : 0;
+    int64_t offloaded = r->job[JOB_OFFLOADS] == 1 ? r->job[JOB_OFFLOADED] : 0;
     if (layers > 0 && offloaded > 0)
         rh_launch_store(r, RH_ROW_KNOB(offload), MIN((100 * offloaded + layers / 2) / layers, 100));
 }
@@ -110,8 +110,8 @@ static void finish(RhLaunchReading *r)
     }
 
 static const RhLaunchRow rows[] = {
-    {.name = "trainer.num_nodes", .also = "cluster.num_nodes", .work = RH_WORK_NODES},
-    {.name = "trainer.devices", .also = "cluster.gpus_per_node", .work = RH_WORK_GPUS_OF_NODE},
+    {.name = "trainer.num_nodes", .also = "cluster.num_nodes", .job = RH_JOB_FIELD_NODES},
+    {.name = "trainer.devices", .also = "cluster.gpus_per_node", .job = RH_JOB_FIELD_GPUS_OF_NODE},
     READ("trainer.precision", read_precision),
     {.name = "trainer.plugins.precision", .also = "mixed_precision", .read = read_precision},
     READ("precision", read_precision),
@@ -120,7 +120,7 @@ static const RhLaunchRow rows[] = {
      .also = "data.seq_length|model.data.seq_length|dataset.seq_length|dataset.sequence_length|"
              "model.seq_length|model.config.seq_length|policy.max_total_sequence_length|"
              "data.dataset_kwargs.max_seq_length|model.max_seq_length",
-     .work = RH_WORK_SEQUENCE},
+     .job = RH_JOB_FIELD_SEQUENCE},
     {.name = "model.optim.name", .also = "optim.config.optimizer", .read = read_optimizer},
     {.name = "optim.config.use_distributed_optimizer",
      .also = "model.megatron_amp_O2|ddp.use_distributed_optimizer",
@@ -148,13 +148,13 @@ static const RhLaunchRow rows[] = {
      .knob = RH_ROW_KNOB(tensor_overlap),
      .on = 1},
     {.name = "model.moe_token_dispatcher_type", .read = read_dispatcher},
-    {.name = "cpu_offloading", .also = "model.cpu_offloading", .work = WORK_OFFLOADS, .on = 1},
+    {.name = "cpu_offloading", .also = "model.cpu_offloading", .job = JOB_OFFLOADS, .on = 1},
     {.name = "cpu_offloading_num_layers",
      .also = "model.cpu_offloading_num_layers",
-     .work = WORK_OFFLOADED},
+     .job = JOB_OFFLOADED},
     {.name = "model.peft.lora_tuning.adapter_dim",
      .also = "peft.dim|model.peft.dim",
-     .work = RH_WORK_LORA_RANK},
+     .job = RH_JOB_FIELD_LORA_RANK},
 };
 
 /* Patterns of settings that change neither time nor memory of a step. */

@@ -24,10 +24,10 @@ static int64_t number_of(const RhLaunchText *t, const RhLaunchRow *row)
         return rh_knob_value(&rh_knobs[row->knob - 1], t->layout);
     if (row->size > 0)
         return t->sizes[row->size];
-    return row->work == RH_WORK_GLOBAL_BATCH ? t->c->job.global_batch
-           : row->work == RH_WORK_SEQUENCE   ? t->c->job.sequence
-           : row->work == RH_WORK_LORA_RANK  ? t->c->job.lora.rank
-                                             : -1;
+    return row->job == RH_JOB_FIELD_GLOBAL_BATCH ? t->c->job.global_batch
+           : row->job == RH_JOB_FIELD_SEQUENCE   ? t->c->job.sequence
+           : row->job == RH_JOB_FIELD_LORA_RANK  ? t->c->job.lora.rank
+                                                 : -1;
 }
 
 /* Returns the value of a row's setting; NULL: it is not written. Caller frees. */
@@ -208,8 +208,8 @@ static bool is_costless(const RhFramework *f, const char *name, const char *text
 /* Is it a count of which there must be one at least? */
 static bool is_count(const RhLaunchRow *row)
 {
-    return row->knob == RH_ROW_KNOB(microbatch) || row->work == RH_WORK_GLOBAL_BATCH ||
-           row->work == RH_WORK_ACCUMULATION || row->work == RH_WORK_SEQUENCE;
+    return row->knob == RH_ROW_KNOB(microbatch) || row->job == RH_JOB_FIELD_GLOBAL_BATCH ||
+           row->job == RH_JOB_FIELD_ACCUMULATION || row->job == RH_JOB_FIELD_SEQUENCE;
 }
 
 static void read_by(RhLaunchReading *r, const RhLaunchRow *row, const char *text)
@@ -223,7 +223,7 @@ static void read_by(RhLaunchReading *r, const RhLaunchRow *row, const char *text
         if (!rh_launch_read_switch(text))
             return;
         value = row->on;
-    } else if (row->write && !row->knob && !row->size && !row->work) {
+    } else if (row->write && !row->knob && !row->size && !row->job) {
         return; /* is written for the numerics alone */
     } else if (!rh_launch_read_number(r, text, &value)) {
         return;
@@ -236,8 +236,8 @@ static void read_by(RhLaunchReading *r, const RhLaunchRow *row, const char *text
         rh_launch_store(r, row->knob, value);
     else if (row->size > 0)
         r->sizes[row->size] = value;
-    else if (row->work > 0)
-        r->work[row->work] = value;
+    else if (row->job > 0)
+        r->job[row->job] = value;
 }
 
 static bool is_switch_text(const char *text)
@@ -255,7 +255,7 @@ static void read_setting(RhLaunchReading *r, const RhLaunchSetting *s)
     if (!s->said)
         return;
     r->at = s;
-    bool has_own_use = row && (row->read || row->knob || row->size || row->work);
+    bool has_own_use = row && (row->read || row->knob || row->size || row->job);
     bool is_switch = row && row->on != 0;
     if (!row && (!*s->name || is_costless(r->framework, s->name, s->text)))
         return;
@@ -269,14 +269,14 @@ static void read_setting(RhLaunchReading *r, const RhLaunchSetting *s)
     }
 }
 
-void rh_launch_point(RhLaunchReading *r, int32_t knob, int32_t work)
+void rh_launch_point(RhLaunchReading *r, int32_t knob, int32_t job)
 {
     const GArray *rows = r->settings->rows;
     r->at = NULL;
     for (guint i = 0; i < rows->len; i++) {
         const RhLaunchSetting *s = &g_array_index(rows, RhLaunchSetting, i);
         const RhLaunchRow *row = s->said ? row_of(r->framework, s->name) : NULL;
-        if (row && ((knob > 0 && row->knob == knob) || (work > 0 && row->work == work)))
+        if (row && ((knob > 0 && row->knob == knob) || (job > 0 && row->job == job)))
             r->at = s;
     }
 }

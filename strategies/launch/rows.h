@@ -45,17 +45,17 @@ typedef enum {
 
 /* Figures of the job beside knobs; -1: not said. */
 typedef enum {
-    RH_WORK_NONE,
-    RH_WORK_GLOBAL_BATCH,
-    RH_WORK_SEQUENCE,
-    RH_WORK_ACCUMULATION, /* micro-batches of a step */
-    RH_WORK_NODES,
-    RH_WORK_GPUS_OF_NODE,
-    RH_WORK_GPUS, /* all of them */
-    RH_WORK_LORA_RANK,
-    RH_WORK_OWN, /* the first of those that only one framework has */
-    RH_WORK_LAST = RH_WORK_OWN + 24
-} RhLaunchWork;
+    RH_JOB_FIELD_NONE,
+    RH_JOB_FIELD_GLOBAL_BATCH,
+    RH_JOB_FIELD_SEQUENCE,
+    RH_JOB_FIELD_ACCUMULATION, /* micro-batches of a step */
+    RH_JOB_FIELD_NODES,
+    RH_JOB_FIELD_GPUS_OF_NODE,
+    RH_JOB_FIELD_GPUS, /* all of them */
+    RH_JOB_FIELD_LORA_RANK,
+    RH_JOB_FIELD_OWN, /* the first of those that only one framework has */
+    RH_JOB_FIELD_LAST = RH_JOB_FIELD_OWN + 24
+} RhLaunchJobField;
 
 /* What was read so far. */
 typedef struct {
@@ -64,7 +64,7 @@ typedef struct {
     const RhLaunchSetting *at; /* the one that is read */
     RhLayout layout;
     uint64_t given; /* RH_KNOB_BIT of knobs that the file or the framework decides */
-    int64_t sizes[RH_SIZE_LAST], work[RH_WORK_LAST];
+    int64_t sizes[RH_SIZE_LAST], job[RH_JOB_FIELD_LAST];
     char *texts[4];    /* of a framework's own rows; owned */
     char *model;       /* a hub's name, a folder, or a catalogue's name; owned; NULL: not said */
     const char *dtype; /* of --dtype; NULL: not said */
@@ -84,7 +84,7 @@ typedef struct RhLaunchRow {
     const char *also; /* further names of it, "|" between: of other releases */
     int32_t knob;     /* 1 + place among rh_knobs; 0: it is of no knob */
     int32_t size;     /* RhLaunchSize; 0: none */
-    int32_t work;     /* RhLaunchWork, or a figure of the framework's own; 0: none */
+    int32_t job;      /* RhLaunchJobField, or a figure of the framework's own; 0: none */
     int32_t on;       /* a switch: the value that it stands for; 0: it is a number */
     int64_t
         otherwise; /* the number that is not written; RH_ROW_ALWAYS: each is, RH_ROW_NEVER: none */
@@ -123,9 +123,10 @@ void rh_launch_store(RhLaunchReading *r, int32_t knob, int64_t value);
 void rh_launch_read_optimizer(RhLaunchReading *r, const char *text);
 void rh_launch_problem(RhLaunchReading *r, const char *help, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
-/* Lets a problem found later point at the setting of a knob (RH_ROW_KNOB) or of a work; the whole file
- * where none says it. */
-void rh_launch_point(RhLaunchReading *r, int32_t knob, int32_t work);
+/* Lets a problem found later point at the setting of a knob (RH_ROW_KNOB) or of a figure of the
+ * job; the
+ * whole file where none says it. */
+void rh_launch_point(RhLaunchReading *r, int32_t knob, int32_t job);
 void rh_launch_tell(RhLaunchReading *r, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Multiplies counts that a file gave; at most 2^40. */

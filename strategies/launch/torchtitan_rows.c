@@ -71,18 +71,18 @@ bool rh_torchtitan_check_stages(const RhProblem *c, const RhLayout *l, GError **
                    c->model->layers_count, l->pp, l->vpp);
 }
 
-/* Figures that TorchTitan alone has, beside RhLaunchWork. */
+/* Figures that TorchTitan alone has, beside RhLaunchJobField. */
 enum {
-    WORK_REPLICATED = RH_WORK_OWN,
-    WORK_SHARDED,  /* -1: the rest */
-    WORK_RESHARDS, /* 0: never, 1: always, 2: by default */
-    WORK_LOCAL,    /* samples of a replica, of a pipeline those of all its micro-batches */
-    WORK_STAGE_LAYERS,
-    WORK_FIRST_LESS,
-    WORK_LAST_LESS,
-    WORK_SCHEDULE,
-    WORK_PIPELINE_BATCH,
-    WORK_MULTIPLE, /* of a feed-forward width */
+    JOB_REPLICATED = RH_JOB_FIELD_OWN,
+    JOB_SHARDED,  /* -1: the rest */
+    JOB_RESHARDS, /* 0: never, 1: always, 2: by default */
+    JOB_LOCAL,    /* samples of a replica, of a pipeline those of all its micro-batches */
+    JOB_STAGE_LAYERS,
+    JOB_FIRST_LESS,
+    JOB_LAST_LESS,
+    JOB_SCHEDULE,
+    JOB_PIPELINE_BATCH,
+    JOB_MULTIPLE, /* of a feed-forward width */
 };
 
 static char *number_text(int64_t number)
@@ -101,7 +101,7 @@ static void read_schedule(RhLaunchReading *r, const char *text)
 {
     for (int kind = 0; kind < RH_PIPELINE_LAST; kind++)
         if (schedule_names[kind] && g_ascii_strcasecmp(schedule_names[kind], text) == 0) {
-            r->work[WORK_SCHEDULE] = kind;
+            r->job[JOB_SCHEDULE] = kind;
             return;
         }
     rh_launch_tell(r, "the schedule %s is simulated as 1F1B", text);
@@ -147,7 +147,7 @@ static int64_t layers_of(const RhLaunchReading *r)
 /* Sets the layers of each chunk as generate_llm_fqn_per_model_part deals them out. */
 static void deal_out(RhLaunchReading *r, int64_t count, int64_t chunks)
 {
-    int64_t first = MAX(r->work[WORK_FIRST_LESS], 0), last = MAX(r->work[WORK_LAST_LESS], 0);
+    int64_t first = MAX(r->job[JOB_FIRST_LESS], 0), last = MAX(r->job[JOB_LAST_LESS], 0);
     int64_t all = count + first + last, each = all / chunks, more = all % chunks;
     RhLayout *l = &r->layout;
     bool even = count % chunks == 0 && more == 0 && first == 0 && last == 0;
@@ -163,18 +163,18 @@ static void deal_out(RhLaunchReading *r, int64_t count, int64_t chunks)
 static void finish_stages(RhLaunchReading *r)
 {
     RhLayout *l = &r->layout;
-    int64_t each = r->work[WORK_STAGE_LAYERS], count = layers_of(r);
-    int64_t ends = MAX(r->work[WORK_FIRST_LESS], 0) + MAX(r->work[WORK_LAST_LESS], 0);
+    int64_t each = r->job[JOB_STAGE_LAYERS], count = layers_of(r);
+    int64_t ends = MAX(r->job[JOB_FIRST_LESS], 0) + MAX(r->job[JOB_LAST_LESS], 0);
     if (l->pp == 1)
         return;
-    int64_t kind = r->work[WORK_SCHEDULE] >= 0 ? r->work[WORK_SCHEDULE] : RH_PIPELINE_1F1B;
+    int64_t kind = r->job[JOB_SCHEDULE] >= 0 ? r->job[JOB_SCHEDULE] : RH_PIPELINE_1F1B;
     bool looped = kind != RH_PIPELINE_GPIPE && kind != RH_PIPELINE_1F1B;
     int64_t chunks =
         each > 0 && count > 0 ? (count + ends + each - 1) / each : l->pp * (looped ? 2 : 1);
     rh_launch_store(r, RH_ROW_KNOB(schedule), kind);
     if (chunks % l->pp == 0)
         rh_launch_store(r, RH_ROW_KNOB(vpp), chunks / l->pp);
-    if (count > 0 && r->work[WORK_FIRST_LESS] >= 0)
+    if (count > 0 && r->job[JOB_FIRST_LESS] >= 0)
         deal_out(r, count, chunks);
 }
 
@@ -189,13 +189,13 @@ static char *write_local(const RhLaunchText *t)
 
 static void finish_batches(RhLaunchReading *r)
 {
-    int64_t local = MAX(r->work[WORK_LOCAL], 1), stage = MAX(r->work[WORK_PIPELINE_BATCH], 1);
+    int64_t local = MAX(r->job[JOB_LOCAL], 1), stage = MAX(r->job[JOB_PIPELINE_BATCH], 1);
     bool piped = r->layout.pp > 1;
     rh_launch_store(r, RH_ROW_KNOB(microbatch), piped ? MIN(stage, local) : local);
-    if (r->work[RH_WORK_GLOBAL_BATCH] <= 0)
-        r->work[RH_WORK_ACCUMULATION] = piped ? MAX(local / stage, 1) : 1;
+    if (r->job[RH_JOB_FIELD_GLOBAL_BATCH] <= 0)
+        r->job[RH_JOB_FIELD_ACCUMULATION] = piped ? MAX(local / stage, 1) : 1;
     else if (piped)
-        r->work[RH_WORK_ACCUMULATION] = MAX(local / stage, 1);
+        r->job[RH_JOB_FIELD_ACCUMULATION] = MAX(local / stage, 1);
 }
 
 /* --- context and experts --- */
@@ -282,24 +282,25 @@ static char *write_resharding(const RhLaunchText *t)
 
 static void read_resharding(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_RESHARDS] = strcmp(text, "always") == 0 ? 1 : strcmp(text, "never") == 0 ? 0 : 2;
+    r->job[JOB_RESHARDS] = strcmp(text, "always") == 0 ? 1 : strcmp(text, "never") == 0 ? 0 : 2;
 }
 
 static void finish_sharing(RhLaunchReading *r)
 {
     RhLayout *l = &r->layout;
-    int64_t replicated = MAX(r->work[WORK_REPLICATED], 1), sharded = r->work[WORK_SHARDED];
-    int64_t how = r->work[WORK_RESHARDS] < 0 ? 2 : r->work[WORK_RESHARDS];
+    int64_t replicated = MAX(r->job[JOB_REPLICATED], 1), sharded = r->job[JOB_SHARDED];
+    int64_t how = r->job[JOB_RESHARDS] < 0 ? 2 : r->job[JOB_RESHARDS];
     bool alone = sharded == 1 && l->cp == 1;
     rh_launch_store(r, RH_ROW_KNOB(zero), alone ? 0 : how == 0 || (how == 2 && l->pp > 1) ? 2 : 3);
     if (replicated > 1 && !alone && sharded > 0)
         rh_launch_store(r, RH_ROW_KNOB(shard), rh_launch_times(sharded, l->cp));
     int64_t group = MAX(rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp), 1);
-    if (sharded > 0 && r->work[RH_WORK_GPUS] < 0)
-        r->work[RH_WORK_GPUS] = rh_launch_times(rh_launch_times(replicated, sharded), group);
-    else if (replicated > 1 && sharded < 0 && r->work[RH_WORK_GPUS] > 0)
-        rh_launch_store(r, RH_ROW_KNOB(shard),
-                        rh_launch_times(MAX(r->work[RH_WORK_GPUS] / group / replicated, 1), l->cp));
+    if (sharded > 0 && r->job[RH_JOB_FIELD_GPUS] < 0)
+        r->job[RH_JOB_FIELD_GPUS] = rh_launch_times(rh_launch_times(replicated, sharded), group);
+    else if (replicated > 1 && sharded < 0 && r->job[RH_JOB_FIELD_GPUS] > 0)
+        rh_launch_store(
+            r, RH_ROW_KNOB(shard),
+            rh_launch_times(MAX(r->job[RH_JOB_FIELD_GPUS] / group / replicated, 1), l->cp));
 }
 
 /* --- recomputation --- */
@@ -412,7 +413,7 @@ static void read_multiplier(RhLaunchReading *r, const char *text)
 /* Works out the sizes of a flavor that the launch itself describes. */
 static void finish_sizes(RhLaunchReading *r)
 {
-    int64_t *s = r->sizes, dim = s[RH_SIZE_HIDDEN], multiple = r->work[WORK_MULTIPLE];
+    int64_t *s = r->sizes, dim = s[RH_SIZE_HIDDEN], multiple = r->job[JOB_MULTIPLE];
     double said = r->texts[3] ? g_ascii_strtod(r->texts[3], NULL) : 1;
     double factor = said > 0 && said < 1e3 ? said : 1;
     if (dim <= 0)
@@ -459,7 +460,7 @@ void rh_torchtitan_finish(RhLaunchReading *r)
 
 #define WORK(flag, figure, function)                                                               \
     {                                                                                              \
-        .name = (flag), .work = (figure), .write = (function)                                      \
+        .name = (flag), .job = (figure), .write = (function)                                       \
     }
 
 const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
@@ -476,11 +477,10 @@ const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
      .knob = RH_ROW_KNOB(schedule),
      .write = write_schedule,
      .read = read_schedule},
-    WORK("parallelism.pipeline_parallel_microbatch_size", WORK_PIPELINE_BATCH, write_stage_batch),
-    WORK("parallelism.pipeline_parallel_layers_per_stage", WORK_STAGE_LAYERS, write_stage_layers),
-    WORK("parallelism.pipeline_parallel_first_stage_less_layers", WORK_FIRST_LESS,
-         write_first_less),
-    WORK("parallelism.pipeline_parallel_last_stage_less_layers", WORK_LAST_LESS, write_last_less),
+    WORK("parallelism.pipeline_parallel_microbatch_size", JOB_PIPELINE_BATCH, write_stage_batch),
+    WORK("parallelism.pipeline_parallel_layers_per_stage", JOB_STAGE_LAYERS, write_stage_layers),
+    WORK("parallelism.pipeline_parallel_first_stage_less_layers", JOB_FIRST_LESS, write_first_less),
+    WORK("parallelism.pipeline_parallel_last_stage_less_layers", JOB_LAST_LESS, write_last_less),
     {.knob = RH_ROW_KNOB(dp)}, /* follows from ZeRO */
     {.name = "parallelism.context_parallel_degree",
      .also = "experimental.context_parallel_degree",
@@ -503,16 +503,16 @@ const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
     {.knob = RH_ROW_KNOB(vpp)},
     {.name = "training.local_batch_size",
      .also = "training.batch_size",
-     .work = WORK_LOCAL,
+     .job = JOB_LOCAL,
      .write = write_local},
     {.knob = RH_ROW_KNOB(microbatch)}, /* the local batch, or that of a pipeline */
     {.name = "parallelism.data_parallel_replicate_degree",
      .also = "training.data_parallel_replicate_degree",
-     .work = WORK_REPLICATED,
+     .job = JOB_REPLICATED,
      .write = write_replicated},
     {.name = "parallelism.data_parallel_shard_degree",
      .also = "training.data_parallel_shard_degree|training.data_parallel_degree",
-     .work = WORK_SHARDED,
+     .job = JOB_SHARDED,
      .write = write_sharded},
     {.name = "parallelism.fsdp_reshard_after_forward",
      .also = "training.fsdp_reshard_after_forward",
@@ -532,9 +532,9 @@ const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
     {.knob = RH_ROW_KNOB(order), .allowed = 1 << RH_ORDER_TP_DP_PP},
     {.knob = RH_ROW_KNOB(partition)},
     {.knob = RH_ROW_KNOB(stage_layers_count)},
-    {.name = "training.seq_len", .work = RH_WORK_SEQUENCE, .otherwise = RH_ROW_ALWAYS},
+    {.name = "training.seq_len", .job = RH_JOB_FIELD_SEQUENCE, .otherwise = RH_ROW_ALWAYS},
     {.name = "training.global_batch_size",
-     .work = RH_WORK_GLOBAL_BATCH,
+     .job = RH_JOB_FIELD_GLOBAL_BATCH,
      .otherwise = RH_ROW_ALWAYS,
      .may_be_unset = true},
     {.name = "optimizer.name", .read = rh_launch_read_optimizer},
@@ -551,7 +551,7 @@ const RhLaunchRow rh_torchtitan_rows[RH_TORCHTITAN_ROWS] = {
     {.name = "hidden_dim", .size = RH_SIZE_FFN, .otherwise = RH_ROW_NEVER},
     {.name = "vocab_size", .size = RH_SIZE_VOCAB, .otherwise = RH_ROW_NEVER},
     {.name = "rope_theta", .size = RH_SIZE_ROTARY_BASE, .otherwise = RH_ROW_NEVER},
-    {.name = "multiple_of", .work = WORK_MULTIPLE, .otherwise = RH_ROW_NEVER},
+    {.name = "multiple_of", .job = JOB_MULTIPLE, .otherwise = RH_ROW_NEVER},
     {.name = "ffn_dim_multiplier", .read = read_multiplier},
     {.name = "enable_weight_tying", .read = read_tying},
     {.name = "training.enable_cpu_offload", .read = read_offload},

@@ -5,16 +5,16 @@
 
 #include "strategies/launch/readers.h"
 
-/* Figures that these alone have, beside RhLaunchWork. */
+/* Figures that these alone have, beside RhLaunchJobField. */
 enum {
-    WORK_FSDP = RH_WORK_OWN, /* 1: weights are shared out, 2: gradients */
-    WORK_GROUPED,            /* FSDP inside a node, replicas over nodes */
-    WORK_HALF,               /* 1: bf16, 2: fp16, 0: neither */
-    WORK_ADAPTER,            /* 1: adapters, 2: beside weights of 4 bits, 0: none */
-    WORK_FULL,               /* layers are recomputed */
-    WORK_FOUR,               /* frozen weights of 4 bits */
-    WORK_EIGHT,              /* moments of 8 bits */
-    WORK_SAID_HALF,          /* WORK_HALF, by a word other than "auto" */
+    JOB_FSDP = RH_JOB_FIELD_OWN, /* 1: weights are shared out, 2: gradients */
+    JOB_GROUPED,                 /* FSDP inside a node, replicas over nodes */
+    JOB_HALF,                    /* 1: bf16, 2: fp16, 0: neither */
+    JOB_ADAPTER,                 /* 1: adapters, 2: beside weights of 4 bits, 0: none */
+    JOB_FULL,                    /* layers are recomputed */
+    JOB_FOUR,                    /* frozen weights of 4 bits */
+    JOB_EIGHT,                   /* moments of 8 bits */
+    JOB_SAID_HALF,               /* JOB_HALF, by a word other than "auto" */
 };
 
 static bool is_auto(const char *text)
@@ -26,11 +26,11 @@ static bool is_auto(const char *text)
  * is what the Trainer's option says, that of axolotl bf16 where the GPU has it. */
 static void set_half(RhLaunchReading *r, int64_t half, bool said)
 {
-    if (said && r->work[WORK_SAID_HALF] > 0 && r->work[WORK_SAID_HALF] != half)
+    if (said && r->job[JOB_SAID_HALF] > 0 && r->job[JOB_SAID_HALF] != half)
         rh_launch_problem(r, "leave one of them out", "bf16 and fp16 exclude each other");
     if (said)
-        r->work[WORK_SAID_HALF] = half;
-    r->work[WORK_HALF] = half;
+        r->job[JOB_SAID_HALF] = half;
+    r->job[JOB_HALF] = half;
 }
 
 static void read_half(RhLaunchReading *r, const char *text)
@@ -59,12 +59,12 @@ static void read_gradients(RhLaunchReading *r, const char *text)
 
 static void read_checkpointing(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_FULL] = rh_launch_read_switch(text);
+    r->job[JOB_FULL] = rh_launch_read_switch(text);
 }
 
 static void read_no_checkpointing(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_FULL] = !rh_launch_read_switch(text);
+    r->job[JOB_FULL] = !rh_launch_read_switch(text);
 }
 
 /* Reads "full_shard auto_wrap", "hybrid_shard", "1"; FULL_SHARD and the like of a file's own. */
@@ -73,13 +73,13 @@ static void read_fsdp(RhLaunchReading *r, const char *text)
     g_autofree char *plain = g_ascii_strdown(text, -1);
     if (strstr(plain, "full_shard") || strstr(plain, "hybrid_shard") || strcmp(plain, "1") == 0 ||
         strcmp(plain, "true") == 0)
-        r->work[WORK_FSDP] = 1;
+        r->job[JOB_FSDP] = 1;
     else if (strstr(plain, "shard_grad_op") || strcmp(plain, "2") == 0)
-        r->work[WORK_FSDP] = 2;
+        r->job[JOB_FSDP] = 2;
     else if (strstr(plain, "no_shard") || strcmp(plain, "3") == 0)
-        r->work[WORK_FSDP] = 0;
+        r->job[JOB_FSDP] = 0;
     if (strstr(plain, "hybrid"))
-        r->work[WORK_GROUPED] = 1;
+        r->job[JOB_GROUPED] = 1;
     if (strstr(plain, "offload"))
         rh_launch_tell(r, "states are simulated on the GPU, not on the host: time and memory "
                           "differ");
@@ -89,13 +89,13 @@ static void read_fsdp(RhLaunchReading *r, const char *text)
 static void read_fsdp_part(RhLaunchReading *r, const char *text)
 {
     (void)text;
-    if (r->work[WORK_FSDP] < 0)
-        r->work[WORK_FSDP] = 1;
+    if (r->job[JOB_FSDP] < 0)
+        r->job[JOB_FSDP] = 1;
 }
 
 static void read_reshard(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_FSDP] = rh_launch_read_switch(text) ? 1 : 2;
+    r->job[JOB_FSDP] = rh_launch_read_switch(text) ? 1 : 2;
 }
 
 static void read_offload(RhLaunchReading *r, const char *text)
@@ -119,15 +119,15 @@ static void read_adapter(RhLaunchReading *r, const char *text)
         rh_launch_tell(r, "finetuning_type freeze: simulated is that all weights are trained");
         return;
     }
-    r->work[WORK_ADAPTER] = strcmp(text, "qlora") == 0                                 ? 2
-                            : strcmp(text, "lora") == 0                                ? 1
-                            : rh_launch_read_switch(text) && strcmp(text, "full") != 0 ? 1
-                                                                                       : 0;
+    r->job[JOB_ADAPTER] = strcmp(text, "qlora") == 0                                 ? 2
+                          : strcmp(text, "lora") == 0                                ? 1
+                          : rh_launch_read_switch(text) && strcmp(text, "full") != 0 ? 1
+                                                                                     : 0;
 }
 
 static void read_four_bits(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_FOUR] = rh_launch_read_switch(text);
+    r->job[JOB_FOUR] = rh_launch_read_switch(text);
 }
 
 static void read_bits(RhLaunchReading *r, const char *text)
@@ -138,7 +138,7 @@ static void read_bits(RhLaunchReading *r, const char *text)
 
 static void read_optimizer(RhLaunchReading *r, const char *text)
 {
-    r->work[WORK_EIGHT] = strstr(text, "8bit") != NULL;
+    r->job[JOB_EIGHT] = strstr(text, "8bit") != NULL;
     rh_launch_read_optimizer(r, text);
 }
 
@@ -203,14 +203,14 @@ static void read_targets(RhLaunchReading *r, const char *text)
 
 static void read_rank(RhLaunchReading *r, const char *text)
 {
-    (void)rh_launch_read_number(r, text, &r->work[RH_WORK_LORA_RANK]);
+    (void)rh_launch_read_number(r, text, &r->job[RH_JOB_FIELD_LORA_RANK]);
 }
 
 static void finish_adapters(RhLaunchReading *r)
 {
-    int64_t rank = r->work[RH_WORK_LORA_RANK];
-    bool asked = r->work[WORK_ADAPTER] > 0 || (r->work[WORK_ADAPTER] < 0 && rank > 0);
-    bool four = r->work[WORK_ADAPTER] == 2 || r->work[WORK_FOUR] == 1;
+    int64_t rank = r->job[RH_JOB_FIELD_LORA_RANK];
+    bool asked = r->job[JOB_ADAPTER] > 0 || (r->job[JOB_ADAPTER] < 0 && rank > 0);
+    bool four = r->job[JOB_ADAPTER] == 2 || r->job[JOB_FOUR] == 1;
     if (!asked && four)
         rh_launch_tell(r, "weights of 4 bits without adapters are simulated in 16 bits");
     if (!asked)
@@ -226,9 +226,9 @@ static void finish_adapters(RhLaunchReading *r)
 static void finish_batch(RhLaunchReading *r)
 {
     const RhLayout *l = &r->layout;
-    int64_t all = r->work[RH_WORK_GLOBAL_BATCH], gpus = r->work[RH_WORK_GPUS];
+    int64_t all = r->job[RH_JOB_FIELD_GLOBAL_BATCH], gpus = r->job[RH_JOB_FIELD_GPUS];
     int64_t replicas = gpus / MAX(rh_launch_times(l->tp, l->cp), 1);
-    int64_t micro = replicas > 0 ? all / replicas / MAX(r->work[RH_WORK_ACCUMULATION], 1) : 0;
+    int64_t micro = replicas > 0 ? all / replicas / MAX(r->job[RH_JOB_FIELD_ACCUMULATION], 1) : 0;
     int64_t usual = r->framework == &rh_framework_axolotl ? 1 : 8; /* per_device_train_batch_size */
     if (r->given & RH_KNOB_BIT(microbatch))
         return;
@@ -246,26 +246,26 @@ static void finish_batch(RhLaunchReading *r)
 
 static void finish(RhLaunchReading *r)
 {
-    int64_t fsdp = r->work[WORK_FSDP];
+    int64_t fsdp = r->job[JOB_FSDP];
     if (!r->dtype)
-        r->dtype = r->work[WORK_HALF] == 2 ? "fp16" : "bf16";
-    if (r->work[WORK_HALF] < 0 && r->framework != &rh_framework_trainer)
+        r->dtype = r->job[JOB_HALF] == 2 ? "fp16" : "bf16";
+    if (r->job[JOB_HALF] < 0 && r->framework != &rh_framework_trainer)
         rh_launch_tell(r, "no number format is said: bf16 is simulated");
     if (fsdp >= 0 && !(r->given & RH_KNOB_BIT(zero)))
         rh_launch_store(r, RH_ROW_KNOB(zero), fsdp == 1 ? 3 : fsdp == 2 ? 2 : 0);
     else if (!(r->given & RH_KNOB_BIT(zero)))
         rh_launch_store(r, RH_ROW_KNOB(zero), 0);
-    if (r->work[WORK_GROUPED] == 1 && r->work[RH_WORK_GPUS_OF_NODE] > 1)
-        rh_launch_store(r, RH_ROW_KNOB(shard), r->work[RH_WORK_GPUS_OF_NODE]);
-    bool again = r->framework == &rh_framework_llamafactory && r->work[WORK_FULL] < 0;
+    if (r->job[JOB_GROUPED] == 1 && r->job[RH_JOB_FIELD_GPUS_OF_NODE] > 1)
+        rh_launch_store(r, RH_ROW_KNOB(shard), r->job[RH_JOB_FIELD_GPUS_OF_NODE]);
+    bool again = r->framework == &rh_framework_llamafactory && r->job[JOB_FULL] < 0;
     if (again)
         rh_launch_tell(r, "layers are recomputed, as LLaMA-Factory does where nothing is said");
     rh_launch_store(r, RH_ROW_KNOB(recompute),
-                    again || r->work[WORK_FULL] == 1 ? RH_RECOMPUTE_FULL : RH_RECOMPUTE_NONE);
-    if (r->work[WORK_EIGHT] == 1)
+                    again || r->job[JOB_FULL] == 1 ? RH_RECOMPUTE_FULL : RH_RECOMPUTE_NONE);
+    if (r->job[JOB_EIGHT] == 1)
         g_ptr_array_add(r->sets, g_strdup("moments=8bit"));
-    if (r->work[RH_WORK_ACCUMULATION] < 0 && r->work[RH_WORK_GLOBAL_BATCH] < 0)
-        r->work[RH_WORK_ACCUMULATION] = 1;
+    if (r->job[RH_JOB_FIELD_ACCUMULATION] < 0 && r->job[RH_JOB_FIELD_GLOBAL_BATCH] < 0)
+        r->job[RH_JOB_FIELD_ACCUMULATION] = 1;
     finish_batch(r);
     finish_adapters(r);
     r->stack = "deepspeed";
@@ -278,11 +278,11 @@ static void finish(RhLaunchReading *r)
 
 static const RhLaunchRow rows[] = {
     /* DeepSpeed's configuration */
-    {.name = "train_batch_size", .work = RH_WORK_GLOBAL_BATCH},
+    {.name = "train_batch_size", .job = RH_JOB_FIELD_GLOBAL_BATCH},
     {.name = "train_micro_batch_size_per_gpu",
      .also = "micro_batch_size|per_device_train_batch_size",
      .knob = RH_ROW_KNOB(microbatch)},
-    {.name = "gradient_accumulation_steps", .work = RH_WORK_ACCUMULATION},
+    {.name = "gradient_accumulation_steps", .job = RH_JOB_FIELD_ACCUMULATION},
     {.name = "zero_optimization.stage", .also = "zero_stage", .knob = RH_ROW_KNOB(zero)},
     {.name = "zero_optimization.zero_hpz_partition_size", .knob = RH_ROW_KNOB(hpz)},
     {.name = "tensor_parallel.autotp_size",
@@ -302,7 +302,7 @@ static const RhLaunchRow rows[] = {
     /* options of the Trainer and of programs around it */
     {.name = "block_size",
      .also = "max_seq_length|max_seq_len|model_max_length|cutoff_len|sequence_len|max_length",
-     .work = RH_WORK_SEQUENCE},
+     .job = RH_JOB_FIELD_SEQUENCE},
     READ("gradient_checkpointing", read_checkpointing),
     READ("disable_gradient_checkpointing", read_no_checkpointing),
     READ("fsdp_config.activation_checkpointing", read_checkpointing),

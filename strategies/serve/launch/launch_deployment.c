@@ -167,15 +167,16 @@ static bool apply_key(Command *c, const char *key, const char *value, const RhSe
 static bool is_known(const RhEngine *engine, const char *path)
 {
     g_autofree char *top = g_strndup(path, strcspn(path, "."));
-    return rh_engine_other(engine, path) != RH_ENGINE_UNKNOWN ||
-           (strchr(path, '.') && rh_engine_other(engine, top) == RH_ENGINE_FREE) || *path == 'O';
+    return rh_engine_option_cost(engine, path) != RH_ENGINE_OPTION_UNKNOWN ||
+           (strchr(path, '.') && rh_engine_option_cost(engine, top) == RH_ENGINE_OPTION_FREE) ||
+           *path == 'O';
 }
 
 static bool read_setting(RhLaunchedDeployment *l, Command *c, const RhServerSetting *s,
                          GError **error)
 {
     const RhEngineOption *flag = rh_engine_flag(l->engine, s->path);
-    if (!flag && rh_engine_other(l->engine, s->path) == RH_ENGINE_COSTS)
+    if (!flag && rh_engine_option_cost(l->engine, s->path) == RH_ENGINE_OPTION_UNMODELLED)
         note(l, "%s: its effect on cost is not modelled", s->flag);
     else if (!flag && !is_known(l->engine, s->path))
         note(l, "%s: not known of %s; its effect on cost is unknown", s->flag, l->engine->project);

@@ -110,7 +110,7 @@ static guint known_keys(const RhEngine *engine, const RhJsonNode *root)
         g_autofree char *path = rh_engine_path(rh_json_key(n));
         const char *bare = g_str_has_prefix(path, "no_") ? path + 3 : path;
         count += rh_engine_flag(engine, path) || rh_engine_flag(engine, bare) ||
-                 rh_engine_other(engine, path) != RH_ENGINE_UNKNOWN;
+                 rh_engine_option_cost(engine, path) != RH_ENGINE_OPTION_UNKNOWN;
     }
     return count;
 }

@@ -77,7 +77,7 @@ char *rh_server_scalar_text(RhJson *doc, const RhJsonNode *node)
 static void settle_negated(const RhEngine *engine, char *path, char **text)
 {
     if (!g_str_has_prefix(path, "no_") || !*text || rh_engine_flag(engine, path) ||
-        rh_engine_other(engine, path) != RH_ENGINE_UNKNOWN)
+        rh_engine_option_cost(engine, path) != RH_ENGINE_OPTION_UNKNOWN)
         return;
     bool yes = strcmp(*text, "false") != 0;
     memmove(path, path + strlen("no_"), strlen(path + strlen("no_")) + 1);
@@ -179,9 +179,9 @@ static bool read_config(const RhServerReader *r, RhServerCommand *c, const RhSer
 static bool takes_value(const RhEngine *engine, const char *path, const char *next)
 {
     const RhEngineOption *row = rh_engine_flag(engine, path);
-    RhEngineOther other = rh_engine_other(engine, path);
+    RhEngineOptionCost other = rh_engine_option_cost(engine, path);
     bool is_switch = row ? row->kind == RH_ENGINE_FLAG_SWITCH || row->kind == RH_ENGINE_FLAG_ALL
-                         : other == RH_ENGINE_FREE_SWITCH;
+                         : other == RH_ENGINE_OPTION_FREE_SWITCH;
     bool is_flag = *next == '-' && !g_ascii_isdigit(next[1]);
     return *next && !is_switch && !is_flag;
 }
@@ -214,7 +214,7 @@ static bool read_flag(const RhServerReader *r, RhServerCommand *c, const GPtrArr
     g_autofree char *path = rh_engine_path(flag);
     const char *text = equals ? equals + 1 : NULL;
     bool negated = g_str_has_prefix(path, "no_") && !rh_engine_flag(c->engine, path) &&
-                   rh_engine_other(c->engine, path) == RH_ENGINE_UNKNOWN;
+                   rh_engine_option_cost(c->engine, path) == RH_ENGINE_OPTION_UNKNOWN;
     if (negated) {
         add_setting(c, flag, path + strlen("no_"), "false", at);
         return true;

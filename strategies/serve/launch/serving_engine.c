@@ -19,16 +19,16 @@ static const char *const *read_list(RhJson *doc, const RhJsonNode *root, const c
     return (const char *const *)g_ptr_array_free(words, FALSE);
 }
 
-static RhEngineWord *read_words(RhJson *doc, const RhJsonNode *row)
+static RhEngineOptionValue *read_words(RhJson *doc, const RhJsonNode *row)
 {
     const RhJsonNode *words = rh_json_object_or_null(doc, row, "words");
-    GArray *list = g_array_new(TRUE, TRUE, sizeof(RhEngineWord));
+    GArray *list = g_array_new(TRUE, TRUE, sizeof(RhEngineOptionValue));
     for (const RhJsonNode *n = words ? rh_json_first(words) : NULL; n; n = rh_json_next(n)) {
-        RhEngineWord word = {rh_intern(rh_json_key(n)), NULL};
+        RhEngineOptionValue word = {rh_intern(rh_json_key(n)), NULL};
         word.means = rh_json_string(doc, words, word.said);
         g_array_append_val(list, word);
     }
-    return (RhEngineWord *)(void *)g_array_free(list, FALSE);
+    return (RhEngineOptionValue *)(void *)g_array_free(list, FALSE);
 }
 
 static RhEngineOptionKind read_kind(RhJson *doc, const RhJsonNode *row)
@@ -88,15 +88,15 @@ static void read_others(RhJson *doc, const RhJsonNode *root, RhEngine *e)
 {
     static const struct {
         const char *key;
-        RhEngineOther other;
-    } lists[] = {{"without_cost", RH_ENGINE_FREE},
-                 {"switches_without_cost", RH_ENGINE_FREE_SWITCH},
-                 {"not_modelled", RH_ENGINE_COSTS}};
-    e->others = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        RhEngineOptionCost other;
+    } lists[] = {{"without_cost", RH_ENGINE_OPTION_FREE},
+                 {"switches_without_cost", RH_ENGINE_OPTION_FREE_SWITCH},
+                 {"not_modelled", RH_ENGINE_OPTION_UNMODELLED}};
+    e->option_costs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++) {
         g_autofree const char *const *names = read_list(doc, root, lists[i].key);
         for (int k = 0; names[k]; k++)
-            g_hash_table_insert(e->others, rh_engine_path(names[k]),
+            g_hash_table_insert(e->option_costs, rh_engine_path(names[k]),
                                 GINT_TO_POINTER(lists[i].other));
     }
 }
@@ -193,9 +193,9 @@ const RhEngineOption *rh_engine_flag(const RhEngine *e, const char *path)
     return NULL;
 }
 
-RhEngineOther rh_engine_other(const RhEngine *e, const char *path)
+RhEngineOptionCost rh_engine_option_cost(const RhEngine *e, const char *path)
 {
-    return (RhEngineOther)GPOINTER_TO_INT(g_hash_table_lookup(e->others, path));
+    return (RhEngineOptionCost)GPOINTER_TO_INT(g_hash_table_lookup(e->option_costs, path));
 }
 
 const RhEngineOption *rh_engine_printed(const RhEngine *e, const char *key)
@@ -210,7 +210,7 @@ const RhEngineOption *rh_engine_printed(const RhEngine *e, const char *key)
 
 const char *rh_engine_meaning(const RhEngineOption *flag, const char *said)
 {
-    for (const RhEngineWord *w = flag->words; said && w->said; w++)
+    for (const RhEngineOptionValue *w = flag->words; said && w->said; w++)
         if (g_ascii_strcasecmp(w->said, said) == 0)
             return w->means;
     return NULL;
@@ -218,7 +218,7 @@ const char *rh_engine_meaning(const RhEngineOption *flag, const char *said)
 
 const char *rh_engine_word(const RhEngineOption *flag, const char *means)
 {
-    for (const RhEngineWord *w = flag->words; w->said; w++)
+    for (const RhEngineOptionValue *w = flag->words; w->said; w++)
         if (strcmp(w->means, means) == 0)
             return w->said;
     return NULL;

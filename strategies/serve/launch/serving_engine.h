@@ -19,18 +19,19 @@ typedef enum {
     RH_ENGINE_FLAG_LAST
 } RhEngineOptionKind;
 
+/* A word that the engine takes, and the value of the deployment's key that it stands for. */
 typedef struct {
     const char *said, *means; /* interned; means "": nothing that is counted */
-} RhEngineWord;
+} RhEngineOptionValue;
 
 typedef struct {
     const char *const *names; /* as typed, the one that is printed first; NULL-ended */
     const char *key;          /* of a deployment, or one that launch_deployment.c knows; "": none */
     RhEngineOptionKind kind;
-    const char *on, *off;    /* NULL: says nothing */
-    RhEngineWord *words;     /* ended by one without `said`; NULL: no words */
-    const char *const *both; /* recipes that the engine makes of wider weights; NULL-ended */
-    bool prints, always;     /* is printed for a deployment; always */
+    const char *on, *off;       /* NULL: says nothing */
+    RhEngineOptionValue *words; /* ended by one without `said`; NULL: no words */
+    const char *const *both;    /* recipes that the engine makes of wider weights; NULL-ended */
+    bool prints, always;        /* is printed for a deployment; always */
 } RhEngineOption;
 
 /* Limits where no flag says them, from a version on, on some devices. */
@@ -46,12 +47,13 @@ typedef struct {
     const char *from, *server;
 } RhEngineServer;
 
+/* What an option that is of no deployment's key does to the cost. */
 typedef enum {
-    RH_ENGINE_UNKNOWN,
-    RH_ENGINE_FREE,        /* takes a value, and changes no cost that is modelled */
-    RH_ENGINE_FREE_SWITCH, /* the same without a value */
-    RH_ENGINE_COSTS        /* changes cost, and is not modelled */
-} RhEngineOther;
+    RH_ENGINE_OPTION_UNKNOWN,
+    RH_ENGINE_OPTION_FREE,        /* takes a value, and changes no cost that is modelled */
+    RH_ENGINE_OPTION_FREE_SWITCH, /* a switch that changes no cost that is modelled */
+    RH_ENGINE_OPTION_UNMODELLED   /* changes cost, and is not modelled */
+} RhEngineOptionCost;
 
 typedef struct {
     const char *name, *title; /* the project, and the commit whose parser has the words */
@@ -63,7 +65,7 @@ typedef struct {
     GArray *flags;                        /* RhEngineOption */
     GArray *defaults;                     /* RhEngineLimits */
     GArray *servers;                      /* RhEngineServer, by version */
-    GHashTable *others;                   /* path -> RhEngineOther */
+    GHashTable *option_costs;             /* path -> RhEngineOptionCost */
 } RhEngine;
 
 const RhEngine *rh_serving_engine(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -72,7 +74,7 @@ const char *const *rh_serving_engine_names(void);
 char *rh_engine_path(const char *flag);
 /* The row of a path; NULL: it is none of these. */
 const RhEngineOption *rh_engine_flag(const RhEngine *engine, const char *path);
-RhEngineOther rh_engine_other(const RhEngine *engine, const char *path);
+RhEngineOptionCost rh_engine_option_cost(const RhEngine *engine, const char *path);
 /* The first row that is printed for a key of a deployment; NULL: none. */
 const RhEngineOption *rh_engine_printed(const RhEngine *engine, const char *key);
 /* What a word means; NULL: the row has no such word. */

@@ -42,7 +42,7 @@ static void every_row_means_a_key(void)
                 check_value(flag, flag->on);
             if (flag->off)
                 check_value(flag, flag->off);
-            for (const RhEngineWord *w = flag->words; w->said; w++)
+            for (const RhEngineOptionValue *w = flag->words; w->said; w++)
                 if (*w->means)
                     check_value(flag, w->means);
         }
