@@ -70,7 +70,8 @@ static void append_layout(GString *out, const RhMemoryFit *f)
 {
     g_autofree char *title = rh_layout_title(&f->r->layout);
     g_autofree char *line = g_strdup_printf(
-        "layout: %s%s", title, f->searched ? " (the fastest found by lower bounds that fits)" : "");
+        "layout: %s%s", title,
+        f->searched ? " (the fastest that fits, by estimate: `plan` simulates)" : "");
     rh_text_wrap(out, line, 2, 79);
 }
 
@@ -80,7 +81,7 @@ static void append_job(GString *out, const RhMemoryFit *f)
     g_autofree char *tokens = rh_text_count(job->sequence);
     g_autofree char *line = g_strdup_printf(
         "job: %s on %d GPU%s of %s, %s tokens a sample, %" G_GINT64_FORMAT
-        " samples a step%s, %s, %s%s",
+        " samples a step%s, %s, framework %s%s",
         f->q->c->model->name, job->gpus, job->gpus == 1 ? "" : "s", f->q->platform_spec, tokens,
         job->global_batch, f->batch_assumed ? " (assumed: --global-batch)" : "", job->recipe->name,
         f->q->c->stack->name, job->lora.rank > 0 ? ", LoRA" : "");
@@ -91,10 +92,12 @@ static void append_job(GString *out, const RhMemoryFit *f)
     }
 }
 
-static void append_parts(GString *out, const RhTrainMemory *m)
+static void append_parts(GString *out, const RhTrainMemory *m, int32_t stages)
 {
-    g_string_append_printf(out, "\nwhat it holds at the peak, on stage %d          GiB  share\n",
-                           m->stage);
+    g_autofree char *head = stages > 1
+                                ? g_strdup_printf("peak memory of a GPU of stage %d", m->stage)
+                                : g_strdup("peak memory of a GPU");
+    g_string_append_printf(out, "\n%-42s %8s  share\n", head, "GiB");
     for (int use = 1; use < RH_MEMORY_LAST; use++)
         if (m->at_peak_bytes[use] > 0)
             g_string_append_printf(
@@ -150,7 +153,7 @@ char *rh_report_memory_fit_text(const RhMemoryFit *f)
         append_layout(out, f);
     append_job(out, f);
     if (f->r)
-        append_parts(out, &f->r->memory);
+        append_parts(out, &f->r->memory, f->r->layout.pp);
     if (!rh_memory_fit_holds(f))
         append_room(out, f);
     return g_string_free(out, FALSE);

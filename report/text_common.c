@@ -150,16 +150,17 @@ char *rh_report_odds(const RhRehearsal *r)
     g_autofree char *brief = rh_report_odds_brief(r);
     int32_t failed = r->odds->failed;
     g_autofree char *runs =
-        failed > 0 ? g_strdup_printf("%d measured runs, %d of which ran out of memory",
-                                     r->odds->ran + failed, failed)
-                   : g_strdup_printf("%d measured runs, all of which fitted", r->odds->ran);
+        failed > 0
+            ? g_strdup_printf("%d measured runs, %d of which ran out of memory",
+                              r->odds->ran + failed, failed)
+            : g_strdup_printf("%d measured runs, none of which ran out of memory", r->odds->ran);
     g_autofree char *peaks =
         r->odds->peaks > 0
-            ? g_strdup_printf(", and how far off %d measured peaks were", r->odds->peaks)
+            ? g_strdup_printf("the errors of %d predicted peaks and by ", r->odds->peaks)
             : g_strdup("");
-    return g_strdup_printf("%.0f %% full, %s (by %s%s; 50 %% likely at %.0f %% full)",
-                           100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief, runs,
-                           peaks, 100 * r->odds->middle_frac);
+    return g_strdup_printf("%.0f %% full, %s (50 %% likely at %.0f %% full), judged by %s%s",
+                           100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief,
+                           100 * r->odds->middle_frac, peaks, runs);
 }
 
 /* Describes how likely the layout fits; nearly certain cases are worded as such. */
@@ -512,7 +513,7 @@ void rh_report_job(GString *out, const RhQuestion *q)
                                    ? g_strdup_printf("%s pictures a step", batch)
                                    : g_strdup_printf("%s x %s tokens a step", batch, tokens);
     g_autofree char *line = g_strdup_printf(
-        "job: %s on %s GPU%s of %s, %s, %s, %s%s%s", q->c->model->name, gpus,
+        "job: %s on %s GPU%s of %s, %s, %s, framework %s%s%s", q->c->model->name, gpus,
         job->gpus == 1 ? "" : "s", q->hardware->name, samples, job->recipe->name, q->c->stack->name,
         stack_chosen(q), changed ? ", its constants changed by --set" : "");
     rh_text_wrap(out, line, 2, 79);

@@ -43,7 +43,7 @@ static char *batches_text(const RhCapacityAnswer *a)
     return low < high ? g_strdup_printf("%s to %s", least, most) : g_strdup(most);
 }
 
-/* Appends the job: "job: llama-3.1-8b, 2.00 T tokens, global batch 512 to 2,048 samples of 8,192 tokens, megatron". */
+/* Appends the job: "job: llama-3.1-8b, 2.00 T tokens, global batch 512 to 2,048 samples of 8,192 tokens, framework megatron". */
 static void append_job(GString *out, const RhCapacityAnswer *a)
 {
     const RhQuestion *q = a->questions[0];
@@ -55,9 +55,9 @@ static void append_job(GString *out, const RhCapacityAnswer *a)
         a->goal->tokens > 0 ? g_strdup_printf(", %s %s", tokens, pictures ? "pictures" : "tokens")
                             : g_strdup("");
     g_autofree char *line =
-        g_strdup_printf("job: %s%s, global batch %s %s%s%s, %s", q->c->model->name, amount, batches,
-                        pictures ? "pictures" : "samples of ", pictures ? "" : sequence,
-                        pictures ? "" : " tokens", q->c->stack->name);
+        g_strdup_printf("job: %s%s, global batch %s %s%s%s, framework %s", q->c->model->name,
+                        amount, batches, pictures ? "pictures" : "samples of ",
+                        pictures ? "" : sequence, pictures ? "" : " tokens", q->c->stack->name);
     append_line(out, 2, line);
 }
 
@@ -416,10 +416,13 @@ static void append_failures(GString *out, const RhCapacityAnswer *a)
     }
     if (most <= 0)
         return;
+    g_autofree char *range = most - least < 5e-4
+                                 ? g_strdup_printf("%.1f %%", 100 * most)
+                                 : g_strdup_printf("%.1f to %.1f %%", 100 * least, 100 * most);
     g_autofree char *line = g_strdup_printf(
-        "goodput: %.1f to %.1f %% of the time, in all figures of runs of more than a day: %s, with "
-        "checkpoints and restarts as `rehearse run` takes them (--failures none: without)",
-        100 * least, 100 * most, a->goal->failures->about);
+        "goodput: %s, counted in all figures of runs longer than a day; failure rate: %s; "
+        "checkpoints and restarts as in `rehearse run`; --failures none leaves failures out",
+        range, a->goal->failures->about);
     rh_text_wrap(out, line, 2, 79);
 }
 
@@ -437,7 +440,8 @@ char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *st
     append_fine_print(out, a, style->verbosity > 0);
     append_kept(out, a);
     if (a->best >= 0) {
-        g_string_append_printf(out, "for %d GPUs:\n", cell_at(a, (guint)a->best)->c.job.gpus);
+        g_string_append_printf(out, "of the recommended size, %d GPUs:\n",
+                               cell_at(a, (guint)a->best)->c.job.gpus);
         rh_report_trust(out, cell_at(a, (guint)a->best)->r);
     }
     append_next(out, a);

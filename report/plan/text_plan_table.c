@@ -202,7 +202,8 @@ static void append_table(GString *out, const RhPlan *plan)
     append_shared_degrees(out, rows);
     if (dropped->len > 0) {
         g_autofree char *line = g_strdup_printf(
-            "   not shown for lack of width: %s; -v prints whole layouts", dropped->str);
+            "   columns left out for lack of width: %s; -v prints each layout in full",
+            dropped->str);
         rh_text_wrap(out, line, 3, 79);
     }
 }
@@ -223,7 +224,7 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
     }
     if (plan->families->len > 0)
         g_string_append(out,
-                        "   -: the best layout of another kind, below the rows that are ranked\n");
+                        "   -: slower than the ranked rows, but the best layout of its kind\n");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)

@@ -41,8 +41,8 @@ static void append_answer(GString *out, const RhRunAnswer *a)
                            p10, p50, p90, work);
     g_autofree char *hours = rh_text_large(rh_run_answer_gpu_hours(a, r->time_s.mean));
     if (a->usd_per_gpu_hour <= 0) {
-        g_string_append_printf(out, "  %s GPU-hours (a price: --set price_per_gpu_hour=2.50USD)\n",
-                               hours);
+        g_string_append_printf(
+            out, "  %s GPU-hours (for a cost: --set price_per_gpu_hour=2.50USD)\n", hours);
         return;
     }
     g_autofree char *usd = rh_report_money(rh_run_answer_usd(a, r->time_s.mean)),
@@ -56,9 +56,10 @@ static void append_step(GString *out, const RhRunAnswer *a)
     g_autofree char *step = rh_quantity_format(a->step_s, RH_QUANTITY_S, 4),
                     *steps = rh_text_count((int64_t)a->steps),
                     *layout = a->layout ? rh_layout_title(a->layout) : NULL;
-    g_string_append_printf(out, "step: %s, %s of them", step, steps);
+    g_string_append_printf(out, "step: %s; %s steps", step, steps);
     if (a->error_frac > 0)
-        g_string_append_printf(out, "; ±%.1f %%, not in the spread above", 100 * a->error_frac);
+        g_string_append_printf(out, "; its error bar, ±%.1f %%, is not in the percentiles above",
+                               100 * a->error_frac);
     g_string_append_printf(out, "%s%s\n", layout ? "\n  " : "", layout ? layout : " (given)");
 }
 
@@ -89,15 +90,17 @@ static void append_failures(GString *out, const RhRunAnswer *a)
                     *start = rh_report_duration(a->run->startup_s),
                     *mtbf = rh_report_duration(a->run->mtbf_s);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_append_printf(line, "failures: %.0f (p10 %.0f, p90 %.0f)", r->failures.mean,
-                           r->failures.p10, r->failures.p90);
+    g_string_append_printf(line, "failures: %.*f in the mean (p10 %.0f, p90 %.0f)",
+                           r->failures.mean < 9.95, r->failures.mean, r->failures.p10,
+                           r->failures.p90);
     if (a->rates_about)
         g_string_append_printf(line, ", one every %s", mtbf);
-    g_string_append_printf(line,
-                           "; each costs %s with its checkpoints; found after %s, started in %s; "
-                           "policy %s; rates: %s",
-                           each, detect, start, a->run->policy->name,
-                           a->rates_about ? a->rates_about : "a trace of failures");
+    g_string_append_printf(
+        line,
+        "; each costs %s, checkpoints included; detected after %s, restarted in %s; "
+        "policy %s; rates: %s",
+        each, detect, start, a->run->policy->name,
+        a->rates_about ? a->rates_about : "a trace of failures");
     rh_text_wrap(out, line->str, 2, 79);
 }
 
@@ -149,7 +152,7 @@ static void append_goal(GString *out, const RhRunAnswer *a)
 
 static void append_changes(GString *out, const RhRunAnswer *a)
 {
-    g_autoptr(GString) line = g_string_new("what would pay: ");
+    g_autoptr(GString) line = g_string_new("what would raise goodput: ");
     for (guint i = 0; i < MIN(a->changes->len, CHANGES_MOST); i++) {
         const RhRunChange *one = &g_array_index(a->changes, RhRunChange, i);
         g_string_append_printf(line, "%s%s: %.1f %%", i > 0 ? "; " : "", one->change,
@@ -175,12 +178,13 @@ char *rh_report_run_over_time_text(const RhRunAnswer *a)
     append_failures(out, a);
     append_checkpoint(out, a);
     if (a->result->exact_goodput_frac > 0)
-        g_string_append_printf(out, "closed form: %.1f %%; %d replications: ±%.2f %%\n",
-                               100 * a->result->exact_goodput_frac, a->result->replications,
-                               100 * a->result->half_frac);
+        g_string_append_printf(
+            out, "goodput in closed form: %.1f %%; simulated %d times: ±%.2f %% (95 %% interval)\n",
+            100 * a->result->exact_goodput_frac, a->result->replications,
+            100 * a->result->half_frac);
     else
-        g_string_append_printf(out, "%d replications: ±%.2f %%\n", a->result->replications,
-                               100 * a->result->half_frac);
+        g_string_append_printf(out, "goodput simulated %d times: ±%.2f %% (95 %% interval)\n",
+                               a->result->replications, 100 * a->result->half_frac);
     if (a->result->timed_out)
         g_string_append(out, "  stopped by --timeout before all runs were drawn\n");
     append_goal(out, a);

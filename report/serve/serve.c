@@ -413,7 +413,8 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     append_beyond(out, q, r);
     if (o->completed_count > 0) {
         append_delivery(out, q->server, o);
-        g_string_append(out, "sampling: 95 % interval of the mean, as requests are random\n");
+        g_string_append(out,
+                        "sampling: 95 % confidence interval of the mean over random requests\n");
         rh_report_served_trust(out, q->trust);
         append_widest(out, q->slos);
     }

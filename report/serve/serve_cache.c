@@ -47,17 +47,18 @@ static void append_cache(GString *line, const RhServedCache *c, const char *serv
         g_string_append_printf(line, " in each of %d groups%s", c->groups,
                                c->replicas > 1 ? " of a server" : "");
     else if (c->replicas > 1)
-        g_string_append(line, " a server");
-    g_string_append_printf(line, " (%.1f GiB a GPU)", c->bytes / RH_GIB_BYTES);
+        g_string_append(line, " per server");
+    g_string_append_printf(line, " (%.1f GiB per GPU)", c->bytes / RH_GIB_BYTES);
     if (mean > 0) {
         g_autofree char *fit = rh_text_number((double)c->tokens / mean, 3),
                         *asked = rh_text_count((int64_t)(mean + 0.5));
-        g_string_append_printf(line, ": %s requests of %s tokens, their mean", fit, asked);
+        g_string_append_printf(line, ": room for %s requests of the mean length, %s tokens", fit,
+                               asked);
     }
     if (c->longest <= 0)
         return;
-    g_string_append_printf(line, "%s %s of %s, the longest that are taken", mean > 0 ? ", or" : ":",
-                           each, longest);
+    g_string_append_printf(line, "%s %s of the longest allowed, %s",
+                           mean > 0 ? ", or" : ": room for", each, longest);
     if (server && c->tokens < c->longest && !c->said)
         g_string_append_printf(
             line, ": %s itself starts only with max_model_len=%" G_GINT64_FORMAT " or less", server,
@@ -73,7 +74,7 @@ void rh_report_caches(GString *out, const RhServedCacheList *caches, const RhReq
         g_string_append(line, p > 0 ? "; for decoding " : caches->count > 1 ? "for prefill " : "");
         append_cache(line, &caches->pools[p], caches->server, mean_tokens(requests));
     }
-    g_string_append(out, "cache:    ");
+    g_string_append(out, "KV cache: ");
     rh_text_wrap(out, line->str, 10, 79);
 }
 

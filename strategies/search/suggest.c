@@ -18,8 +18,8 @@ char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
     g_autofree char *over = rh_quantity_format(m->peak_bytes - limit_bytes, RH_QUANTITY_BYTES, 2);
     g_autofree char *limit = rh_quantity_format(limit_bytes, RH_QUANTITY_BYTES, 3);
     g_autofree char *part = rh_quantity_format(m->at_peak_bytes[largest], RH_QUANTITY_BYTES, 3);
-    return g_strdup_printf("needs %s, %s more than the %s that there are; stage %d holds %s of %s",
-                           need, over, limit, m->stage, part, rh_memory_name((RhMemoryUse)largest));
+    return g_strdup_printf("needs %s, %s more than the %s of a GPU; stage %d holds %s of %s", need,
+                           over, limit, m->stage, part, rh_memory_name((RhMemoryUse)largest));
 }
 
 /* Search for the least memory that any layout of a changed question needs, if it is at most the

@@ -174,11 +174,11 @@ static char *lacks_room(const Search *s, const Trial *t)
         return NULL;
     double capacity_bytes = rh_train_memory_capacity(&t->c);
     g_autofree char *needs =
-        g_strdup_printf("#1 with it needs %.1f of %.1f GiB", peak_bytes / RH_GIB_BYTES,
+        g_strdup_printf("not timed: #1 with it needs %.1f of %.1f GiB", peak_bytes / RH_GIB_BYTES,
                         capacity_bytes / RH_GIB_BYTES);
     if (peak_bytes > capacity_bytes)
-        return g_strconcat(needs, ", so it was not timed", NULL);
-    return g_strdup_printf("%s, and a margin of %.1f GiB is kept free, so it was not timed", needs,
+        return g_steal_pointer(&needs);
+    return g_strdup_printf("%s, and a margin of %.1f GiB is kept free", needs,
                            (capacity_bytes - room_bytes) / RH_GIB_BYTES);
 }
 
