@@ -150,15 +150,14 @@ char *rh_report_odds(const RhRehearsal *r)
     g_autofree char *brief = rh_report_odds_brief(r);
     int32_t failed = r->odds->failed;
     g_autofree char *runs =
-        failed > 0
-            ? g_strdup_printf("%d measured runs, %d of which ran out of memory",
-                              r->odds->ran + failed, failed)
-            : g_strdup_printf("%d measured runs, none of which ran out of memory", r->odds->ran);
+        failed > 0 ? g_strdup_printf("%d measured runs, %d of which ran out", r->odds->ran + failed,
+                                     failed)
+                   : g_strdup_printf("%d measured runs, none of which ran out", r->odds->ran);
     g_autofree char *peaks =
         r->odds->peaks > 0
-            ? g_strdup_printf("the errors of %d predicted peaks and by ", r->odds->peaks)
+            ? g_strdup_printf("the errors of %d predicted peaks and ", r->odds->peaks)
             : g_strdup("");
-    return g_strdup_printf("%.0f %% full, %s (50 %% likely at %.0f %% full), judged by %s%s",
+    return g_strdup_printf("%.0f %% full, %s (50 %% likely at %.0f %% full), by %s%s",
                            100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief,
                            100 * r->odds->middle_frac, peaks, runs);
 }

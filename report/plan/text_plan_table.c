@@ -202,8 +202,7 @@ static void append_table(GString *out, const RhPlan *plan)
     append_shared_degrees(out, rows);
     if (dropped->len > 0) {
         g_autofree char *line = g_strdup_printf(
-            "   columns left out for lack of width: %s; -v prints each layout in full",
-            dropped->str);
+            "   left out for lack of width: %s; -v prints each layout in full", dropped->str);
         rh_text_wrap(out, line, 3, 79);
     }
 }
