@@ -1,6 +1,10 @@
 /* Parts that transports share: collectives of weights on idle links. */
+#include <math.h>
+
 #include "sim/collective/collective.h"
 #include "strategies/rl/transports/transports.h"
+
+#define CHUNK_BYTES 524288.0 /* NCCL's default buffer of 4 MiB per channel in its 8 slots */
 
 /* Seconds among these GPUs, by the algorithm that a library would choose, on idle links. */
 static double collective_s(const RhWeightRoute *route, RhOp op, int32_t members,
@@ -22,12 +26,26 @@ double rh_weight_gather_s(const RhWeightRoute *route)
     return members > 1 ? collective_s(route, RH_OP_ALL_GATHER, members, gpus) : 0;
 }
 
+/* Seconds of a message between two GPUs. */
+static double hop_s(const RhWeightRoute *route, int32_t src, int32_t dst, double bytes)
+{
+    const int32_t pair[] = {src, dst};
+    return rh_collective_alone_s(RH_OP_BROADCAST, RH_ALGO_RING, 2, pair, bytes, route->platform);
+}
+
+/* NCCL's broadcast is a chain in chunks: all bytes over its slowest hop, which leaves a node if any
+ * does, and a chunk over each of the others. (A schedule of few chunks, as collectives have them,
+ * would fill a chain of many GPUs for longer than the bytes take.) */
 double rh_weight_broadcast_s(const RhWeightRoute *route)
 {
-    int32_t members = 1 + route->server_gpus;
-    g_autofree int32_t *gpus = g_new(int32_t, members);
-    gpus[0] = 0;
-    for (int32_t i = 1; i < members; i++)
-        gpus[i] = route->server_first + i - 1;
-    return collective_s(route, RH_OP_BROADCAST, members, gpus);
+    const RhPlatform *p = route->platform;
+    int32_t end = route->server_first + route->server_gpus, last = 0;
+    double slowest_s = 0, fill_s = 0;
+    for (int32_t gpu = route->server_first; gpu < end; last = gpu++) {
+        bool leaves = rh_platform_node_of(p, last) != rh_platform_node_of(p, gpu);
+        if (leaves || slowest_s <= 0)
+            slowest_s = fmax(slowest_s, hop_s(route, last, gpu, route->bytes));
+        fill_s += hop_s(route, last, gpu, CHUNK_BYTES);
+    }
+    return slowest_s + fill_s;
 }
