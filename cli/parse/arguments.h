@@ -63,9 +63,9 @@ typedef struct {
     bool resumed;
     /* rl-plan */
     const char *algorithm, *placement, *transport, *generate;
-    int64_t prompts, samples, minibatch, epochs, ahead, train_gpus;
-    double reward_s, pack_tokens;
-    bool reference_disabled;
+    int64_t prompts, samples, minibatch, epochs, train_gpus;
+    double ahead, reward_s, pack_tokens;
+    bool reference_disabled, served_log_probs;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

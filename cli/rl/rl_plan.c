@@ -8,8 +8,10 @@
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/rl/rl_words.h"
+#include "report/rl/rl_picture.h"
 #include "report/rl/rl_report.h"
 #include "strategies/rl/algorithms/algorithms.h"
+#include "strategies/rl/emitters/emitters.h"
 #include "strategies/rl/placements/placements.h"
 #include "strategies/serve/server.h"
 
@@ -62,6 +64,55 @@ static bool load(Query *q, GError **error)
     return q->server != NULL;
 }
 
+static bool write_files(const Query *q, const RhRlPlan *plan, const char *text, const char *json,
+                        GError **error)
+{
+    bool drawn = plan->entries->len > 0 && rh_outputs_find(q->a->outputs, RH_OUTPUT_HTML);
+    g_autofree char *svg =
+        drawn ? rh_report_rl_timeline_svg(&g_array_index(plan->entries, RhRlEntry, 0)) : NULL;
+    RhPagePicture picture = {.id = "rl-timeline",
+                             .title = "The best placement over time",
+                             .caption =
+                                 "Above, what the trainer does: it waits, brings states back, "
+                                 "trains or sends weights. Below, prompts whose answers are "
+                                 "being made, and those that are ready and wait for it.",
+                             .svg = svg,
+                             .wide = true};
+    RhPage page = {.command = "rl-plan",
+                   .answer = text,
+                   .json = json,
+                   .pictures = &picture,
+                   .pictures_count = svg ? 1 : 0};
+    return rh_outputs_write_page(q->a->outputs, &page, error);
+}
+
+static bool print_words(const Query *q, const RhRlPlan *plan, GError **error)
+{
+    const RhRlEmitter *emitter = rh_rl_emitter_by_name(q->a->emit);
+    const RhRlEntry *e = &g_array_index(plan->entries, RhRlEntry, 0);
+    RhRlSetup setup = {.model = q->a->workload,
+                       .job = &q->job,
+                       .placement = e->placement,
+                       .ahead = e->ahead,
+                       .layout = &e->trainer.layout,
+                       .servers = &e->servers.deployment.pools[0],
+                       .server = e->servers.deployment.server,
+                       .train_gpus = e->trainer.gpus,
+                       .server_gpus = e->servers.gpus,
+                       .node_gpus = q->in->hardware->gpus_per_node,
+                       .packed_tokens = e->trainer.sequence,
+                       .longest_prompt = plan->tokens.longest_prompt,
+                       .longest_answer = q->job.answer.most > 0 ? q->job.answer.most
+                                                                : plan->tokens.longest_answer};
+    g_autofree char *words = emitter->words(&setup, error);
+    if (!words)
+        g_prefix_error(error, "--emit: ");
+    else
+        printf("\n# %s: words that decide cost; names: %s\n%s", emitter->name, emitter->checked,
+               words);
+    return words != NULL;
+}
+
 static int show(const Query *q, const RhRlPlan *plan, GError **error)
 {
     RhRlAnswer answer = {.q = &q->in->question,
@@ -70,16 +121,16 @@ static int show(const Query *q, const RhRlPlan *plan, GError **error)
                          .verbosity = (int)q->a->verbosity};
     g_autofree char *text = rh_report_rl_text(&answer), *json = rh_report_rl_json(&answer);
     fputs(q->a->json ? json : text, stdout);
+    bool told = q->a->json || !q->a->emit || plan->entries->len == 0 || print_words(q, plan, error);
     rh_output_answered();
-    for (guint i = 0; i < q->a->outputs->len; i++)
-        if (!rh_output_write(g_ptr_array_index(q->a->outputs, i), json, error))
-            return 3;
+    if (!told || !write_files(q, plan, text, json, error))
+        return 3;
     return plan->entries->len > 0 ? 0 : 1;
 }
 
 static int answer(Query *q, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     if (!rh_outputs_check(q->a->outputs, kinds, error))
         return 2;
     if (!rh_rl_words_job(q->a, &q->job, &q->lengths, error) ||
@@ -131,14 +182,16 @@ static const RhOption own[] = {
               .high = 100),
     RH_OPTION(reference_disabled, "no-reference", 0, RH_OPTION_FLAG, NULL,
               "no reference policy is asked (no KL penalty)"),
+    RH_OPTION(served_log_probs, "served-log-probs", 0, RH_OPTION_FLAG, NULL,
+              "old log-probabilities are those of the servers, without a pass of the trainer"),
     RH_OPTION(reward_s, "reward", 0, RH_OPTION_QUANTITY, "2s",
               "from an answer to its reward: a rule, a sandbox (none)", .quantity = RH_QUANTITY_S),
     RH_OPTION(placement, "placement", 0, RH_OPTION_TEXT, "NAME",
               "colocated (turns on the same GPUs), apart (turns), one-off, async, or any",
               .names = rh_rl_placement_names, .otherwise = "any"),
-    RH_OPTION(ahead, "ahead", 0, RH_OPTION_INTEGER, "N",
-              "steps that answers may run ahead in async (1, 2 and 4 are tried)", .low = 1,
-              .high = 64),
+    RH_OPTION(ahead, "ahead", 0, RH_OPTION_QUANTITY, "1",
+              "steps that answers may run ahead in async, also 0.5 (0.5, 1, 2 and 4 are tried)",
+              .quantity = RH_QUANTITY_COUNT, .positive = true),
     RH_OPTION(train_gpus, "train-gpus", 0, RH_OPTION_INTEGER, "N",
               "GPUs that train, where they are apart (every split by nodes is tried)", .low = 1,
               .high = 1 << 22),
@@ -160,6 +213,9 @@ static const RhOption own[] = {
     RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",
               "number formats of training and of the servers' weights",
               .choices = RH_RECIPE_CHOICES, .otherwise = "bf16"),
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
+              "print the words of a framework's configuration that decide cost, for the best row",
+              .choices = "verl"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "rows to list", .otherwise = "8", .low = 1,
               .high = 1000),
     {0}};

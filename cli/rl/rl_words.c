@@ -8,6 +8,7 @@
 #include "strategies/rl/algorithms/algorithms.h"
 #include "strategies/rl/placements/placements.h"
 
+#define AHEAD_MOST  64
 #define TOKENS_MOST (1 << 26)
 #define GROUPS_MOST (1 << 24) /* samples of a step */
 
@@ -65,6 +66,7 @@ bool rh_rl_words_job(const RhArguments *a, RhRlJob *job, RhRequests **lengths, G
                      .minibatch = (int32_t)a->minibatch,
                      .epochs = (int32_t)a->epochs,
                      .reference = !a->reference_disabled,
+                     .served_log_probs = a->served_log_probs,
                      .reward_s = a->reward_s,
                      .seed = (uint64_t)a->seed};
     if (rh_rl_step_samples(job) > GROUPS_MOST)
@@ -106,7 +108,9 @@ bool rh_rl_words_search(const RhArguments *a, RhRlPlanOptions *o, GError **error
     if (!o->transport || o->transport->shared)
         return rh_fail_unknown(error, "weight transport", a->transport,
                                rh_weight_transport_names());
-    o->ahead = (int32_t)a->ahead;
+    o->ahead = a->ahead;
+    if (o->ahead > AHEAD_MOST)
+        return rh_fail(error, RH_ERROR_USAGE, "--ahead %g: at most %d steps", o->ahead, AHEAD_MOST);
     if (o->ahead > 0 && o->only && !o->only->streams)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--ahead: it is of asynchronous placements, not of %s\n"

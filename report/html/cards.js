@@ -80,6 +80,19 @@ function runCards(doc) {
   ];
 }
 
+/* Of the best placement of trainer and servers. */
+function rlCards(doc) {
+  const e = doc.entries[0], apart = e.placement !== "colocated";
+  return [
+    { title: "time of a step", value: seconds(e.step_s), note: "error bar not known: no run alike was judged" },
+    { title: "placement", value: e.placement, note: apart ? `${digits(e.trainer.gpus_count)} GPUs train, ${digits(e.servers.gpus_count)} answer` : `${digits(e.trainer.gpus_count)} GPUs in turns` },
+    { title: "training", value: seconds(e.forward_s + e.updates_s), note: `${seconds(e.forward_s)} of passes forward` },
+    { title: "the trainer waits", value: seconds(e.trainer_waits_s), share: e.trainer_waits_s / e.step_s, note: "for answers, a step" },
+    { title: "age of answers", value: digits(e.age_mean_count), note: `updates in the mean, p99 ${digits(e.age_p99_count)}` },
+    has(e.cost_usd) ? { title: "cost of a step", value: `${digits(e.cost_usd)} USD`, note: `${digits(e.gpu_hours)} GPU hours` } : { title: "cost of a step", value: "no price", note: `${digits(e.gpu_hours)} GPU hours` },
+  ];
+}
+
 /* Of a plan's layouts, the one that the page is about. */
 const rankShown = () => Number(document.querySelector("main").dataset.rank);
 
@@ -92,6 +105,7 @@ function cardsOf(doc) {
   if (schema.startsWith("rehearse.serve/") && has(doc.request_rate_per_s))
     return serviceCards(doc, doc.gpus_count, doc.request_rate_per_s, `${digits(doc.completed_count)} of ${digits(doc.requests_count)} requests${doc.slo_met_frac < 1 ? `, ${percent(doc.slo_met_frac)} within their levels` : ""}`);
   if (schema.startsWith("rehearse.run/")) return runCards(doc);
+  if (schema.startsWith("rehearse.rl-plan/") && doc.entries.length > 0) return rlCards(doc);
   if (doc.cells && isNumber(doc.best)) return capacityCards(doc.cells[doc.best - 1]);
   return [];
 }

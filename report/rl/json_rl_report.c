@@ -30,7 +30,7 @@ static void put_entry(RhJsonWriter *w, const RhRlEntry *e)
     const RhRlStep *s = &e->step;
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "placement", e->placement->name);
-    rh_json_put_int(w, "ahead_count", e->ahead);
+    rh_json_put_number(w, "ahead_count", e->ahead);
     put_trainer(w, &e->trainer);
     put_servers(w, &e->servers);
     rh_json_put_number(w, "step_s", s->step_s);
@@ -64,6 +64,7 @@ static void put_job(RhJsonWriter *w, const RhRlAnswer *a)
     rh_json_put_int(w, "prompts_count", job->prompts);
     rh_json_put_int(w, "samples_count", job->samples);
     rh_json_put_int(w, "updates_count", rh_rl_updates(job));
+    rh_json_put_bool(w, "served_log_probs", job->served_log_probs);
     rh_json_put_int(w, "gpus_count", a->options->problem->job.gpus);
     rh_json_put_number(w, "prompt_tokens_mean", t->prompt);
     rh_json_put_number(w, "answer_tokens_mean", t->answer);

@@ -76,7 +76,7 @@ static void append_best(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(line, "best: %s", e->placement->title);
     if (e->placement->streams)
-        g_string_append_printf(line, ", at most %d step%s ahead", e->ahead,
+        g_string_append_printf(line, ", at most %g step%s ahead", e->ahead,
                                e->ahead == 1 ? "" : "s");
     g_string_append_printf(line, ": %s a step, %s steps an hour, ", step, per_hour);
     if (e->usd > 0) {
@@ -125,7 +125,7 @@ static void append_row(RhTable *table, const RhRlEntry *e, guint number)
                         e->step.spent_s[RH_RL_SENDS] + e->step.spent_s[RH_RL_LOADS], 2),
                     *waits = rh_text_number(e->step.spent_s[RH_RL_WAITS], 3),
                     *ahead =
-                        e->placement->shares_gpus ? g_strdup("-") : g_strdup_printf("%d", e->ahead);
+                        e->placement->shares_gpus ? g_strdup("-") : g_strdup_printf("%g", e->ahead);
     g_autofree char *split = e->placement->shares_gpus
                                  ? g_strdup_printf("%d", e->trainer.gpus)
                                  : g_strdup_printf("%d:%d", e->trainer.gpus, e->servers.gpus);

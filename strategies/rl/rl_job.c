@@ -13,14 +13,22 @@
 
 int64_t rh_rl_updates(const RhRlJob *job)
 {
-    int64_t samples = rh_rl_step_samples(job);
-    int64_t each = job->minibatch > 0 ? MIN(job->minibatch, samples) : samples;
+    int64_t samples = rh_rl_step_samples(job), each = rh_rl_update_samples(job);
     return job->epochs * ((samples + each - 1) / each);
+}
+
+int32_t rh_rl_takes(const RhRlJob *job)
+{
+    int64_t each = rh_rl_update_samples(job);
+    bool whole =
+        job->epochs == 1 && each % job->samples == 0 && rh_rl_step_samples(job) % each == 0;
+    return whole ? (int32_t)rh_rl_updates(job) : 1;
 }
 
 int32_t rh_rl_forwards(const RhRlJob *job)
 {
-    return job->algorithm->forwards + (job->algorithm->reference && job->reference);
+    return job->algorithm->forwards - job->served_log_probs +
+           (job->algorithm->reference && job->reference);
 }
 
 /* E[min(X, m)] of ln X normal with median x and deviation s:
@@ -112,7 +120,23 @@ RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
     return requests;
 }
 
-RhRlTokens rh_rl_tokens(const RhRequests *requests)
+/* Mean over updates of the longest sample in each. */
+static int64_t update_longest(const double *lengths, guint count, int64_t update)
+{
+    double sum = 0, longest = 0;
+    guint updates = 0;
+    for (guint i = 0; i < count; i++) {
+        longest = fmax(longest, lengths[i]);
+        if ((i + 1) % (guint)update != 0 && i + 1 < count)
+            continue;
+        sum += longest;
+        longest = 0;
+        updates++;
+    }
+    return (int64_t)round(sum / updates);
+}
+
+RhRlTokens rh_rl_tokens(const RhRequests *requests, int64_t update)
 {
     guint count = requests->list->len;
     RhRlTokens t = {0};
@@ -122,7 +146,10 @@ RhRlTokens rh_rl_tokens(const RhRequests *requests)
         lengths[i] = (double)q->input_tokens + q->output_tokens;
         t.prompt += (double)q->input_tokens / count;
         t.answer += (double)q->output_tokens / count;
+        t.longest_prompt = MAX(t.longest_prompt, q->input_tokens);
+        t.longest_answer = MAX(t.longest_answer, q->output_tokens);
     }
+    t.update_longest = update_longest(lengths, count, update);
     gsl_sort(lengths, 1, count);
     t.longest = (int64_t)lengths[count - 1];
     guint runs = MIN(count, LENGTH_RUNS);

@@ -32,6 +32,7 @@ typedef struct {
     int32_t minibatch;        /* samples of an update; 0: all of a step */
     int32_t epochs;           /* times that the trainer goes through a step's samples */
     bool reference;           /* a reference policy is asked */
+    bool served_log_probs; /* old log-probabilities are the servers', and no pass of the trainer */
     RhLengthRange prompt;
     RhRlAnswers answer;
     const RhRequests *lengths; /* drawn from instead, borrowed; NULL: none */
@@ -43,8 +44,17 @@ static inline int64_t rh_rl_step_samples(const RhRlJob *job)
 {
     return (int64_t)job->prompts * job->samples;
 }
+/* Returns the samples of an update. */
+static inline int64_t rh_rl_update_samples(const RhRlJob *job)
+{
+    int64_t all = rh_rl_step_samples(job);
+    return job->minibatch > 0 ? MIN(job->minibatch, all) : all;
+}
 /* Returns the number of updates of a step. */
 int64_t rh_rl_updates(const RhRlJob *job);
+/* Returns how many batches of a step the trainer may take one by one as groups are ready: one for
+ * each update where an update has whole groups and each sample is used once; else 1. */
+int32_t rh_rl_takes(const RhRlJob *job);
 /* Returns the number of passes forward over all tokens of a step. */
 int32_t rh_rl_forwards(const RhRlJob *job);
 
@@ -58,7 +68,10 @@ RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups);
 /* Tokens of a step as the trainer sees them. */
 typedef struct {
     double prompt, answer; /* means of a sample */
-    int64_t longest;       /* prompt and answer */
-    RhDocuments documents; /* samples as documents that are packed; not settled */
+    int64_t longest_prompt, longest_answer;
+    int64_t longest;        /* prompt and answer */
+    int64_t update_longest; /* mean over updates of the longest in each */
+    RhDocuments documents;  /* samples as documents that are packed; not settled */
 } RhRlTokens;
-RhRlTokens rh_rl_tokens(const RhRequests *requests);
+/* Of drawn requests, `update` of which are an update's. */
+RhRlTokens rh_rl_tokens(const RhRequests *requests, int64_t update);

@@ -19,10 +19,11 @@ typedef struct {
     const RhRlStepSpec *spec;
     RhEvents *events;
     Group *groups;
-    int32_t groups_count, started, trained; /* trained: servers have their update */
-    int32_t *queue;                         /* groups with their rewards, in that order */
-    int32_t queue_first, queue_end;
-    int32_t ended; /* groups whose answers are all there */
+    int32_t groups_count, started, trained;      /* trained: servers have their update */
+    int32_t *queue;                              /* groups with their rewards, in that order */
+    int32_t queue_first, queue_taken, queue_end; /* of a step; taken of it; all */
+    int32_t part;                                /* batches of the step that are trained */
+    int32_t ended;                               /* groups whose answers are all there */
     double t_s, paused_until_s;
     RhRlAct act; /* the trainer's, since act_s */
     double act_s;
@@ -31,7 +32,7 @@ typedef struct {
     int32_t steps_done, under_way_most;
     double under_way_area; /* groups x seconds */
     double area_at_warm, area_at_end, t_warm_s;
-    GArray *spans;
+    GArray *spans, *levels;
 } Sim;
 
 /* --- the trainer --- */
@@ -56,18 +57,23 @@ static int32_t total_steps(const Sim *s)
     return s->spec->warm + s->spec->steps;
 }
 
-/* Takes a batch if the trainer is free and the rewards are there. */
+static int32_t takes(const Sim *s)
+{
+    return s->spec->placement->streams ? MAX(s->spec->takes, 1) : 1;
+}
+
+/* Takes a batch, or the next part of one, if the trainer is free and the rewards are there. */
 static void take_batch(Sim *s, double t_s)
 {
-    const RhRlJob *job = s->spec->job;
-    if (s->act != RH_RL_WAITS || s->sends_wait || s->queue_end - s->queue_first < job->prompts)
+    int32_t count = s->spec->job->prompts / takes(s);
+    if (s->act != RH_RL_WAITS || s->sends_wait || s->queue_end - s->queue_taken < count)
         return;
-    for (int32_t i = 0; i < job->prompts; i++) {
-        Group *g = &s->groups[s->queue[s->queue_first + i]];
+    for (int32_t i = 0; i < count; i++) {
+        Group *g = &s->groups[s->queue[s->queue_taken++]];
         g->age = version(s) - g->version;
     }
     turn_to(s, RH_RL_LOADS, t_s);
-    rh_events_add(s->events, t_s + s->spec->times.to_train_s, EVENT_LOADED, 0);
+    rh_events_add(s->events, t_s + (s->part == 0 ? s->spec->times.to_train_s : 0), EVENT_LOADED, 0);
 }
 
 static void begin_sending(Sim *s, double t_s)
@@ -88,12 +94,20 @@ static bool generates(const Sim *s)
 
 static void move_area(Sim *s, double t_s)
 {
+    RhRlLevel level = {t_s, s->started - s->ended, s->queue_end - s->queue_taken};
+    if (t_s > s->t_s)
+        g_array_append_val(s->levels, level);
     s->under_way_area += (t_s - s->t_s) * (s->started - s->trained);
     s->t_s = t_s;
 }
 
 static void on_trained(Sim *s, double t_s)
 {
+    if (++s->part < takes(s)) {
+        turn_to(s, RH_RL_WAITS, t_s);
+        return;
+    }
+    s->part = 0;
     if (s->spec->placement->streams || !generates(s)) {
         begin_sending(s, t_s);
     } else {
@@ -128,7 +142,8 @@ static void on_event(Sim *s, const RhTimedEvent *event)
         break;
     case EVENT_LOADED:
         turn_to(s, RH_RL_TRAINS, t_s);
-        rh_events_add(s->events, t_s + times->forward_s + times->update_s, EVENT_TRAINED, 0);
+        rh_events_add(s->events, t_s + (times->forward_s + times->update_s) / takes(s),
+                      EVENT_TRAINED, 0);
         break;
     case EVENT_TRAINED:
         on_trained(s, t_s);
@@ -147,7 +162,8 @@ static int32_t groups_free(const Sim *s)
 {
     const RhRlStepSpec *spec = s->spec;
     int32_t prompts = spec->job->prompts;
-    int32_t room = prompts * (spec->ahead + 1) - (s->started - s->trained);
+    int32_t most = (int32_t)floor(prompts * (spec->ahead + 1) + 1e-9);
+    int32_t room = most - (s->started - s->trained);
     room = MIN(room, s->groups_count - s->started);
     if (spec->placement->streams)
         return MAX(room, 0);
@@ -268,7 +284,10 @@ static void sum_up(Sim *s, RhRlStep *out)
     turn_to(s, RH_RL_WAITS, s->t_s);
     *out = (RhRlStep){.step_s = (t_end_s - t_begin_s) / spec->steps,
                       .under_way_most = s->under_way_most,
-                      .spans = g_array_ref(s->spans)};
+                      .spans = g_array_ref(s->spans),
+                      .levels = g_array_ref(s->levels),
+                      .t_begin_s = t_begin_s,
+                      .t_end_s = t_end_s};
     sum_groups(s, out);
     sum_spans(s, out, t_begin_s, t_end_s);
     out->batch_s = spec->placement->streams ? 0 : mean_batch_s(s);
@@ -287,12 +306,13 @@ static void open_sim(Sim *s, const RhRlStepSpec *spec)
 {
     int32_t steps = spec->warm + spec->steps;
     s->spec = spec;
-    s->groups_count = spec->job->prompts * (steps + spec->ahead + 1);
+    s->groups_count = spec->job->prompts * (steps + (int32_t)ceil(spec->ahead) + 1);
     s->events = rh_events_new();
     s->groups = g_new0(Group, s->groups_count);
     s->queue = g_new(int32_t, s->groups_count);
     s->step_end_s = g_new0(double, steps + 1);
     s->spans = g_array_new(FALSE, FALSE, sizeof(RhRlSpan));
+    s->levels = g_array_new(FALSE, FALSE, sizeof(RhRlLevel));
 }
 
 static void close_sim(Sim *s)
@@ -302,6 +322,7 @@ static void close_sim(Sim *s)
     g_free(s->queue);
     g_free(s->step_end_s);
     g_array_unref(s->spans);
+    g_array_unref(s->levels);
 }
 
 bool rh_rl_step_simulate(RhService *service, const RhRlStepSpec *spec, RhRlStep *out,
@@ -329,6 +350,7 @@ bool rh_rl_step_simulate(RhService *service, const RhRlStepSpec *spec, RhRlStep 
 void rh_rl_step_clear(RhRlStep *step)
 {
     g_clear_pointer(&step->spans, g_array_unref);
+    g_clear_pointer(&step->levels, g_array_unref);
 }
 
 const char *rh_rl_act_name(RhRlAct act)

@@ -30,7 +30,8 @@ typedef struct {
 typedef struct {
     const RhRlJob *job;
     const RhRlPlacement *placement;
-    int32_t ahead;
+    double ahead;  /* steps; a share of one, too */
+    int32_t takes; /* batches of a step that a streamed trainer takes one by one; 0: 1 */
     RhRlTimes times;
     int32_t warm, steps; /* steps that are simulated before those that count; these */
     double timeout_s;    /* of the computation; 0: none */
@@ -43,6 +44,12 @@ typedef struct {
     RhRlAct act;
 } RhRlSpan;
 
+/* Groups from a time on. */
+typedef struct {
+    double t_s;
+    int32_t answered, ready; /* whose answers are under way; with rewards, not taken yet */
+} RhRlLevel;
+
 /* Means over the steps that count. */
 typedef struct {
     double step_s;
@@ -52,9 +59,11 @@ typedef struct {
     double age_mean, age_p99; /* updates of the weights between a group's start and its training */
     double under_way_mean;    /* groups that are started, and whose update servers lack */
     int32_t under_way_most;
-    double under_way_s; /* from a group's start until servers have its update */
-    int32_t groups;     /* that were trained on in these steps */
-    GArray *spans;      /* RhRlSpan, of all simulated steps; owned */
+    double under_way_s;        /* from a group's start until servers have its update */
+    int32_t groups;            /* that were trained on in these steps */
+    GArray *spans;             /* RhRlSpan, of all simulated steps; owned */
+    GArray *levels;            /* RhRlLevel, likewise */
+    double t_begin_s, t_end_s; /* of the steps that count */
 } RhRlStep;
 
 /* Simulates the steps of a job on a service of one pool. RH_ERROR_NO_ANSWER: an answer does not fit

@@ -6,7 +6,7 @@
 
 /* Steps before those that count: one, and twice as many as run ahead, for the groups of the first
  * ones all begin at once. */
-#define WARM_STEPS(ahead) (1 + 2 * (ahead))
+#define WARM_STEPS(ahead) (1 + 2 * (int32_t)ceil(ahead))
 #define BATCH_STEPS       2 /* that count: batches are alike but for their draws */
 #define STREAMED_STEPS    4
 
@@ -75,6 +75,7 @@ bool rh_rl_entry_simulate(const RhRlPlanOptions *o, RhRlEntry *e, double timeout
     RhRlStepSpec spec = {.job = o->job,
                          .placement = e->placement,
                          .ahead = e->ahead,
+                         .takes = rh_rl_takes(o->job),
                          .times = e->times,
                          .warm = WARM_STEPS(e->placement->streams ? e->ahead : 0),
                          .steps = e->placement->streams ? STREAMED_STEPS : BATCH_STEPS,

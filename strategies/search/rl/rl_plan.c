@@ -8,7 +8,7 @@
 #define SPLITS_MOST 16
 #define NEVER_S     1e30
 
-static const int32_t aheads[] = {1, 2, 4}; /* of streamed placements */
+static const double aheads[] = {0.5, 1, 2, 4}; /* of streamed placements */
 
 typedef struct {
     const RhRlPlanOptions *o;
@@ -100,20 +100,20 @@ static void find_parts(Search *s)
 
 /* --- candidates --- */
 
-static void add_candidate(Search *s, const RhRlPlacement *p, int32_t ahead, const RhRlTrainer *t,
+static void add_candidate(Search *s, const RhRlPlacement *p, double ahead, const RhRlTrainer *t,
                           const RhRlServers *servers)
 {
     const RhPool *pool = &servers->deployment.pools[0];
-    int64_t under_way = rh_rl_step_samples(s->o->job) * (ahead + 1);
+    double under_way = (double)rh_rl_step_samples(s->o->job) * (ahead + 1);
     if (s->o->given.pools[0].batch == 0 && pool->batch > s->o->server->batch &&
-        (int64_t)s->o->server->batch * pool->replicas >= under_way)
+        (double)s->o->server->batch * pool->replicas >= under_way)
         return; /* the server's default never binds */
     RhRlEntry entry = {.placement = p, .ahead = ahead, .trainer = *t, .servers = *servers};
     if (rh_rl_entry_settle(s->o, &entry))
         g_array_append_val(s->candidates, entry);
 }
 
-static void add_pairs(Search *s, const RhRlPlacement *p, int32_t ahead)
+static void add_pairs(Search *s, const RhRlPlacement *p, double ahead)
 {
     int32_t all = s->o->problem->job.gpus;
     for (guint t = 0; t < s->trainers->len; t++)
@@ -130,7 +130,7 @@ static void add_pairs(Search *s, const RhRlPlacement *p, int32_t ahead)
 
 static void add_placement(Search *s, const RhRlPlacement *p)
 {
-    int32_t given = s->o->ahead;
+    double given = s->o->ahead;
     if (!p->streams) {
         add_pairs(s, p, p->ahead_least);
         return;
@@ -258,7 +258,7 @@ RhRlPlan *rh_rl_plan(const RhRlPlanOptions *options, GError **error)
 {
     g_autoptr(RhRequests) drawn = rh_rl_requests(options->job, options->job->prompts);
     g_autoptr(RhRlPlan) plan = g_new0(RhRlPlan, 1);
-    plan->tokens = rh_rl_tokens(drawn);
+    plan->tokens = rh_rl_tokens(drawn, rh_rl_update_samples(options->job));
     plan->entries = g_array_new(FALSE, FALSE, sizeof(RhRlEntry));
     Search s = {.o = options,
                 .plan = plan,

@@ -36,7 +36,7 @@ typedef struct {
 
 typedef struct {
     const RhRlPlacement *placement;
-    int32_t ahead;
+    double ahead; /* steps */
     RhRlTrainer trainer;
     RhRlServers servers;
     const RhWeightTransport *transport;
@@ -56,7 +56,7 @@ typedef struct {
     const char *layout;         /* words of a training layout; NULL: searched */
     const RhRlJob *job;
     const RhRlPlacement *only; /* NULL: all */
-    int32_t ahead;             /* of streamed placements alone; 0: those of a list */
+    double ahead;              /* of streamed placements alone; 0: those of a list */
     int32_t train_gpus;        /* 0: every split by nodes */
     int64_t pack_tokens;       /* of a packed sample at most; 0: twice the longest sample */
     const RhWeightTransport *transport; /* between GPUs apart */

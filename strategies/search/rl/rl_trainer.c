@@ -11,13 +11,12 @@
 #define GAP_FRAC    0.01
 
 /* Cuts an update's tokens into packed samples: as many on every GPU, none longer than the pack and
- * none shorter than the longest answer with its prompt, which is not cut. */
+ * none shorter than the longest sample of a mean update, which is not cut: the rank that has it
+ * decides when an update ends. */
 static void pack(const RhRlPlanOptions *o, const RhRlTokens *tokens, RhJob *job)
 {
-    int64_t samples = rh_rl_step_samples(o->job);
-    int64_t each = o->job->minibatch > 0 ? MIN(o->job->minibatch, samples) : samples;
-    double all = (double)each * (tokens->prompt + tokens->answer);
-    double longest = (double)tokens->longest;
+    double all = (double)rh_rl_update_samples(o->job) * (tokens->prompt + tokens->answer);
+    double longest = (double)tokens->update_longest;
     double most = fmax(o->pack_tokens > 0 ? (double)o->pack_tokens : 2 * longest, longest);
     int64_t batch = job->gpus * (int64_t)fmax(ceil(all / (job->gpus * most)), 1);
     while (batch > 1 && all / (double)batch < longest / 2)

@@ -9,12 +9,21 @@ try() {
     echo "exit $?"
 }
 try "${small[@]}"
-try "${small[@]}" --placement async --ahead 2 --train-gpus 4 -s tp2 --generate tp1,batch=64 \
-    --algorithm ppo --minibatch 64 --transport pipelined --set price_per_gpu_hour=2USD
+try "${small[@]}" --placement async --ahead 0.5 --train-gpus 4 -s tp2 --generate tp1,batch=64 \
+    --served-log-probs --algorithm ppo --minibatch 64 --transport pipelined --set price_per_gpu_hour=2USD
 rehearse rl-plan "${job[@]}" "${small[@]}" --json -j 1 >a.json
 rehearse rl-plan "${job[@]}" "${small[@]}" -j 2 -o b.json >text.txt
 sed 's/"-j", "[12]", //; s/"--json", //' a.json >c.json
 cmp c.json b.json && echo 'the same bytes'
+rehearse rl-plan "${job[@]}" "${small[@]}" --placement one-off -o page.html -o page.json >page.txt
+sed -n 's/^<h1 [^>]*>\(.*\)<.h1>.*/\1/p' page.html
+sed -n '/<svg/,/<.svg>/s/^<text class="t".*>\(.*\)<.text>/\1/p' page.html
+grep -c '<svg' page.html
+sed -n '/id="data">/,/<\/script>/p' page.html | sed 's/^<script[^>]*>//; s/<.script>//; s/\\u003c/</g' |
+    sed '$d' | cmp - page.json && echo 'what page.json holds'
+for p in colocated one-off async apart; do
+    try "${small[@]}" --placement $p --minibatch 64 --emit verl | sed -n '/^# verl/,$p; /^error/,$p'
+done
 printf 'input_tokens,output_tokens\n100,200\n50,900\n' >lengths.csv
 try --prompts 8 --samples 4 --requests lengths.csv --placement apart --train-gpus 4 | sed -n '5,7p'
 printf 'input_tokens,output_tokens\n100,200\n50,none\n' >broken.csv

@@ -37,8 +37,7 @@ static RhRlStep simulated(const RhRlStepSpec *spec)
     return step;
 }
 
-static RhRlStepSpec spec_of(const RhRlJob *job, const char *placement, int32_t ahead,
-                            double train_s)
+static RhRlStepSpec spec_of(const RhRlJob *job, const char *placement, double ahead, double train_s)
 {
     const RhRlPlacement *p = rh_rl_placement_by_name(placement);
     return (RhRlStepSpec){
@@ -46,7 +45,7 @@ static RhRlStepSpec spec_of(const RhRlJob *job, const char *placement, int32_t a
         .placement = p,
         .ahead = ahead,
         .times = {.forward_s = train_s / 4, .update_s = train_s * 3 / 4, .sync_s = 2, .pause_s = 2},
-        .warm = 1 + 2 * ahead,
+        .warm = 1 + 2 * (int32_t)ceil(ahead),
         .steps = 4};
 }
 
@@ -118,6 +117,32 @@ static void a_slow_trainer_never_waits(void)
     rh_rl_step_clear(&step);
 }
 
+/* A trainer that takes a step in parts begins sooner, and works no longer. */
+static void parts_begin_sooner(void)
+{
+    RhRlJob job = job_of(16, 4);
+    job.minibatch = 16;
+    CU_ASSERT_EQUAL(rh_rl_takes(&job), 4);
+    RhRlStepSpec spec = spec_of(&job, "async", 0.5, 8);
+    RhRlStep whole = simulated(&spec);
+    spec.takes = rh_rl_takes(&job);
+    RhRlStep parts = simulated(&spec);
+    CU_ASSERT_TRUE(parts.step_s < whole.step_s);
+    CU_ASSERT_EQUAL(parts.under_way_most, 24);
+    RH_CHECK_CLOSE(parts.spent_s[RH_RL_TRAINS], whole.spent_s[RH_RL_TRAINS], 1e-9);
+    spec.times.update_s = 90;
+    RhRlStep slow = simulated(&spec);
+    RH_CHECK_CLOSE(slow.step_s - slow.spent_s[RH_RL_WAITS], 94, 1e-9);
+    rh_rl_step_clear(&whole);
+    rh_rl_step_clear(&parts);
+    rh_rl_step_clear(&slow);
+    job.epochs = 2;
+    CU_ASSERT_EQUAL(rh_rl_takes(&job), 1);
+    job.epochs = 1;
+    job.minibatch = 10;
+    CU_ASSERT_EQUAL(rh_rl_takes(&job), 1);
+}
+
 /* While servers stand still, nothing is made: a longer pause makes a step longer where servers are
  * the slower ones. */
 static void a_pause_costs_servers(void)
@@ -155,10 +180,12 @@ static void lengths_are_as_asked(void)
 {
     RhRlJob job = job_of(2000, 8);
     g_autoptr(RhRequests) drawn = rh_rl_requests(&job, 2000);
-    RhRlTokens t = rh_rl_tokens(drawn);
+    RhRlTokens t = rh_rl_tokens(drawn, 100);
     RH_CHECK_CLOSE(t.answer, 400, 0.02);
     RH_CHECK_CLOSE(t.prompt, 200, 0.02);
     CU_ASSERT_TRUE(t.longest <= 1800 && t.longest > 1500);
+    CU_ASSERT_TRUE(t.update_longest < t.longest && t.update_longest > 1000);
+    CU_ASSERT_EQUAL(rh_rl_tokens(drawn, 16000).update_longest, t.longest);
     double sum = 0, count = 0;
     for (int32_t i = 0; i < t.documents.runs_count; i++) {
         sum += (double)t.documents.runs[i].tokens * (double)t.documents.runs[i].count;
@@ -184,6 +211,9 @@ static void updates_and_passes_are_counted(void)
     CU_ASSERT_EQUAL(rh_rl_forwards(&job), 2);
     job.reference = false;
     CU_ASSERT_EQUAL(rh_rl_forwards(&job), 1);
+    job.served_log_probs = true;
+    CU_ASSERT_EQUAL(rh_rl_forwards(&job), 0);
+    job.served_log_probs = false;
     job.algorithm = rh_rl_algorithm_by_name("ppo");
     CU_ASSERT_EQUAL(rh_rl_forwards(&job), 3);
 }
@@ -215,6 +245,7 @@ int main(void)
         {"one_off_is_the_longer", one_off_is_the_longer},
         {"littles_law_holds", littles_law_holds},
         {"a_slow_trainer_never_waits", a_slow_trainer_never_waits},
+        {"parts_begin_sooner", parts_begin_sooner},
         {"a_pause_costs_servers", a_pause_costs_servers},
         {"a_seed_gives_the_same_step", a_seed_gives_the_same_step},
         {"lengths_are_as_asked", lengths_are_as_asked},

@@ -90,7 +90,7 @@ static void forward_is_a_part_of_an_update(void)
     Case c;
     open_case(&c);
     g_autoptr(RhRequests) drawn = rh_rl_requests(&c.job, c.job.prompts);
-    RhRlTokens tokens = rh_rl_tokens(drawn);
+    RhRlTokens tokens = rh_rl_tokens(drawn, 256);
     static const char *const layouts[] = {"tp1",        "tp2",    "tp1,pp2,mb1", "tp1,pp2,vpp2,mb1",
                                           "tp1,zero=3", "tp1,cp2"};
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
