@@ -379,6 +379,12 @@ static const RhLaunchKind *read_file(RhLaunchReading *r, const char *path, GErro
         return rh_launch_kind_of_tree(format, r->settings);
     }
     RhJson *doc = parse_tree(format, path, text, error);
+    g_autofree char *script =
+        doc && format == RH_LAUNCH_YAML ? rh_launch_manifest_script(r, doc) : NULL;
+    if (script) {
+        rh_json_free(doc);
+        return read_script(&s, script) ? s.kind : NULL;
+    }
     return doc ? add_tree(r->settings, format, doc) : NULL;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Reads somebody's own training launch: a script or command of Megatron-LM, TorchTitan, DeepSpeed,
- * MaxText or NeMo, or the configuration file of one of these, of axolotl or LLaMA-Factory. What it is
+ * MaxText or NeMo, a manifest of Kubernetes that runs one, or the configuration file of one of these, of axolotl or LLaMA-Factory. What it is
  * is found by its content.
  *
  *     g_autoptr(RhLaunchFile) file = rh_launch_read("train.sh", error);

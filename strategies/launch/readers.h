@@ -53,3 +53,7 @@ const RhLaunchKind *rh_launch_kind_of_command(const RhShellCommand *command);
 
 /* What a launcher's words say: torchrun, srun, accelerate, deepspeed, mpirun; and #SBATCH lines. */
 void rh_launch_read_launcher(RhLaunchReading *r, const RhShellCommand *command, guint words);
+
+/* Makes the script that a manifest of Kubernetes runs on each node (PyTorchJob, TrainJob, Job), its
+ * lines those of the manifest, and takes nodes and GPUs; NULL: it is none. Caller frees. */
+char *rh_launch_manifest_script(RhLaunchReading *reading, RhJson *doc);

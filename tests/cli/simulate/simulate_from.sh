@@ -10,6 +10,10 @@ from axolotl.yml
 from llamafactory.yaml
 from maxtext.sh
 from nemo.yaml
+# Nodes of a Kubernetes job are its replicas; places are those of the manifest.
+rehearse simulate --from pytorchjob.yaml -p dgx-h100:4 2>&1 | grep -E '^(note: pytorchjob.yaml is|tp|job)'
+sed 's/--micro-batch-size 1/--micro-batch-size x/' pytorchjob.yaml >wrong-job.yaml
+rehearse simulate --from wrong-job.yaml -p dgx-h100:4 2>&1 | head -n 1
 # Adapters beside frozen weights of 4 bits.
 rehearse simulate --from qlora.yml -p dgx-h100:2 -v 2>&1 | grep lora
 # Options go before the file, knob by knob; -v tells what was read.
