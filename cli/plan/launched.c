@@ -9,6 +9,8 @@
 #include "strategies/knobs.h"
 #include "strategies/launch/launch.h"
 
+#define GAIN_LEAST 0.01 /* of the step: less is no reason to change a launch */
+
 static void print_row(const char *name, const RhRehearsal *r, double than_s)
 {
     g_autofree char *title = rh_layout_title(&r->layout);
@@ -57,6 +59,42 @@ static void print_changes(const RhLaunchFile *f, const RhProblem *c, const RhLay
         printf("  %s\n", (const char *)g_ptr_array_index(changes, i));
 }
 
+/* Rehearses a layout with one knob of another one; NULL: they agree in it, or no run is like this. */
+static RhRehearsal *with_knob_of(const RhKnob *knob, const RhProblem *c, const RhLayout *from,
+                                 const RhLayout *to, const RhEngineOptions *options)
+{
+    g_autofree char *old = rh_knob_text(knob, from), *new = rh_knob_text(knob, to);
+    if (!new || g_strcmp0(old, new) == 0 || knob == RH_KNOB_OF(dp))
+        return NULL;
+    g_autofree char *word = g_strdup_printf("%s=%s", knob->key, new);
+    RhLayout l = *from;
+    if (!rh_train_change(c, &l, word, NULL))
+        return NULL;
+    rh_train_complete(c, &l);
+    l = rh_train_canonical(c, &l);
+    /* a layout that cannot be performed is no change to propose */
+    return rh_train_legal(c, &l, NULL) ? rh_rehearse(c, &l, options, NULL, NULL, NULL) : NULL;
+}
+
+/* The quickest layout that fits with one knob of the best; NULL: the best differs in one alone, or
+ * none is quicker by GAIN_LEAST. */
+static RhRehearsal *single_change(const RhProblem *c, const RhRehearsal *theirs,
+                                  const RhRehearsal *best, const RhEngineOptions *options)
+{
+    g_autoptr(RhRehearsal) found = NULL;
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        g_autoptr(RhRehearsal) r = with_knob_of(knob, c, &theirs->layout, &best->layout, options);
+        bool gains = r && r->fits &&
+                     (!theirs->fits || r->step_time_s < (1 - GAIN_LEAST) * theirs->step_time_s);
+        if (gains && (!found || r->step_time_s < found->step_time_s)) {
+            rh_rehearsal_free(found);
+            found = g_steal_pointer(&r);
+        }
+    }
+    return found && !rh_layout_equal(&found->layout, &best->layout) ? g_steal_pointer(&found)
+                                                                    : NULL;
+}
+
 void rh_launched_print(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
 {
     if (!a->launch_file || !a->strategy || a->json)
@@ -78,6 +116,11 @@ void rh_launched_print(const RhArguments *a, const RhInputs *in, const RhPlan *p
     if (plan->entries->len == 0)
         return;
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_autoptr(RhRehearsal) one = single_change(&in->c, theirs, best, &options);
+    if (one) {
+        print_row("one change", one, theirs->step_time_s);
+        print_changes(a->launch_file, &in->c, &layout, &one->layout);
+    }
     print_row("best (#1)", best, theirs->step_time_s);
     if (!rh_layout_equal(&layout, &best->layout))
         print_changes(a->launch_file, &in->c, &layout, &best->layout);
