@@ -6,6 +6,7 @@
 
 #define LETTERS_MAX 63 /* for longer names no edits are counted */
 #define FAR         (2 * LETTERS_MAX)
+#define PUNCTUATION "-_. "
 
 /* Letters and digits in lower case. */
 typedef struct {
@@ -66,6 +67,26 @@ static bool stands_in(const char *word, const char *name)
     return false;
 }
 
+/* The number of the word's parts, where each stands in the name and there are several; else 0. */
+static int parts_in(const char *word, const char *name)
+{
+    char part[LETTERS_MAX + 1];
+    int count = 0;
+    for (const char *at = word;; at++) {
+        size_t length = strcspn(at, PUNCTUATION);
+        if (length == 0 || length > LETTERS_MAX)
+            return 0;
+        memcpy(part, at, length);
+        part[length] = '\0';
+        if (!stands_in(part, name))
+            return 0;
+        count++;
+        at += length;
+        if (!*at)
+            return count > 1 ? count : 0;
+    }
+}
+
 /* Nearness of a name, FAR where it is not near. Names whose length differs by more than the allowed
  * edits are not compared, as files may have very many keys. */
 static Near near_of(const char *word, const Letters *letters, const char *name)
@@ -80,6 +101,9 @@ static Near near_of(const char *word, const Letters *letters, const char *name)
     }
     if (near.edits > 1 && stands_in(word, name))
         near.edits = 1;
+    int parts = near.edits > 1 ? parts_in(word, name) : 0;
+    if (parts > 0)
+        near.edits = MIN(near.edits, parts);
     while (letters->text[near.alike] && letters->text[near.alike] == known.text[near.alike])
         near.alike++;
     return near;

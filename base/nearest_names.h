@@ -4,7 +4,8 @@
  *
  * A name is near if a few edits turn the word into it (letters added, removed, changed or swapped
  * with a neighbour; at most a third of the word's, and not all of it). A name that contains the
- * word between punctuation or at an end, as "dgx-h100" contains "h100", counts as one edit away.
+ * word between punctuation or at an end, as "dgx-h100" contains "h100", counts as one edit away, and
+ * one that contains its parts so, as "a100-sxm-80" those of "a100-80", as many as it has parts.
  * Edits count letters and digits, ignoring case. Among equally near names those with the word's
  * first letters come first, then shorter ones. */
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
+#include "base/nearest_names.h"
 #include "platforms/catalogue.h"
 #include "platforms/catalogue_names.h"
 #include "platforms/devices/power.h"
@@ -107,7 +108,8 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 /* Files that derive from one another, in the order in which they were opened: char*. */
 static RhPlatform *load_file(const char *path, GPtrArray *chain, GError **error);
 
-#define DERIVED_MAX 8
+#define DERIVED_MAX  8
+#define NEAR_DEVICES 4
 
 /* Path of the file that `doc` derives from; relative paths count from the folder of `doc`. */
 static char *path_of_base(const RhJson *doc, const char *name)
@@ -340,7 +342,10 @@ RhPlatform *rh_platform_load_named(const char *name, GError **error)
     if (!rh_data_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
         const char *own = rh_platform_of_name(name);
         if (!own) {
+            g_autofree char *near = rh_near_names(name, rh_device_names(), NEAR_DEVICES);
             rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
+            if (near)
+                rh_error_help(error, "devices: %s, of which NAME:8 is a node of eight", near);
             return NULL;
         }
         g_free(path);

@@ -116,6 +116,29 @@ static void append_makers(GString *out, const GArray *makers, double without_s)
     }
 }
 
+/* Does a change put other numbers in the place of those of training as asked? */
+static bool changes_numerics(const char *change)
+{
+    static const char *const words[] = {
+        "moments=", "gradients=", "weights=", "masters=", "dtype", "lora.base=", "fp8", "int4"};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+        if (strstr(change, words[i]))
+            return true;
+    return false;
+}
+
+static bool any_changes_numerics(const GArray *makers)
+{
+    for (guint i = 0; makers && i < MIN(makers->len, SHOWN_MOST); i++)
+        if (changes_numerics(g_array_index(makers, RhMemorySaver, i).change))
+            return true;
+    return false;
+}
+
+#define NUMERICS                                                                                   \
+    "note: other formats of weights, gradients, moments or the cache change the numerics; what "   \
+    "that does to the model is not predicted"
+
 static void append_room(GString *out, const RhMemoryFit *f)
 {
     bool some = f->room_makers && f->room_makers->len > 0;
@@ -143,6 +166,8 @@ static void append_room(GString *out, const RhMemoryFit *f)
         g_string_append(out, "\nadapters (LoRA) in place of weights, each word with --set\n");
         append_makers(out, f->adapters, 0);
     }
+    if (any_changes_numerics(f->room_makers) || any_changes_numerics(f->adapters))
+        rh_text_wrap(out, NUMERICS, 2, 79);
 }
 
 char *rh_report_memory_fit_text(const RhMemoryFit *f)
@@ -307,6 +332,8 @@ char *rh_report_served_fit_text(const RhServedMemory *f)
     g_autofree char *line = g_strdup_printf("deployment: %s on %s, %d of %s's GPUs", f->deployment,
                                             f->server, f->gpus, f->q->platform_spec);
     rh_text_wrap(out, line, 2, 79);
+    if (f->why_not && changes_numerics(f->why_not))
+        rh_text_wrap(out, NUMERICS, 2, 79);
     if (f->why_not)
         return g_string_free(out, FALSE);
     g_string_append(out, "\nwhat a GPU holds                                GiB  share\n");

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/capacity/capacity_service.h"
 #include "cli/capacity/capacity_training.h"
+#include "cli/inputs/launch_input.h"
 #include "cli/output/output.h"
 #include "cli/parse/commands.h"
 
@@ -40,6 +41,7 @@ static int run(const RhArguments *a, GError **error)
     bool service = a->requests || a->lengths;
     if (!rh_outputs_check(a->outputs, kinds, error) || !check_kind(a, service, error))
         return 2;
+    rh_launch_input_tell(a);
     return service ? rh_capacity_service(a, error) : rh_capacity_training(a, error);
 }
 
@@ -89,8 +91,8 @@ static const RhOption own[] = {
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
     {0}};
 static const RhOption *const tables[] = {
-    rh_options_clusters, own, rh_options_requests, rh_options_deployment, rh_options_shared,
-    rh_options_help,     NULL};
+    rh_options_clusters, rh_options_from, own, rh_options_requests, rh_options_deployment,
+    rh_options_shared,   rh_options_help, NULL};
 
 const RhCommand rh_command_capacity = {
     .name = "capacity",

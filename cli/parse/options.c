@@ -36,6 +36,30 @@ static const RhCommand *find_owner(const char *name, size_t length)
     return NULL;
 }
 
+#define RH_LORA_HELP                                                                               \
+    "adapters are set: --set lora.rank=16, and --set lora.base=nf4 or int4 for frozen weights of " \
+    "4 bits (QLoRA); a model that is served takes --dtype int4-weights"
+
+/* Words of other programs for what is said in another way here: of an option, or of a choice of one. */
+static const struct {
+    const char *option, *choice, *help;
+} said_otherwise[] = {
+    {"lora", NULL, RH_LORA_HELP},      {"qlora", NULL, RH_LORA_HELP},
+    {"lora-rank", NULL, RH_LORA_HELP}, {"load-in-4bit", NULL, RH_LORA_HELP},
+    {"dtype", "int4", RH_LORA_HELP},   {"dtype", "nf4", RH_LORA_HELP},
+    {"dtype", "4bit", RH_LORA_HELP},
+};
+
+/* The help for such a word; NULL: none is known. `choice` NULL: of the option itself. */
+static const char *help_otherwise(const char *option, const char *choice)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(said_otherwise); i++)
+        if (strcmp(said_otherwise[i].option, option) == 0 &&
+            g_strcmp0(said_otherwise[i].choice, choice) == 0)
+            return said_otherwise[i].help;
+    return NULL;
+}
+
 static bool fail_unknown(const RhCommand *command, const char *name, size_t length, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -46,6 +70,10 @@ static bool fail_unknown(const RhCommand *command, const char *name, size_t leng
     g_autofree char *word = g_strndup(name, length);
     const char *near = rh_near_name(word, (const char *const *)names->pdata);
     const RhCommand *owner = find_owner(name, length);
+    const char *otherwise = help_otherwise(word, NULL);
+    if (otherwise)
+        return rh_fail(error, RH_ERROR_USAGE, "%s has no option --%s\nhelp: %s", command->name,
+                       word, otherwise);
     if (near)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s has no option --%s\nhelp: an option with a similar name exists: --%s",
@@ -66,7 +94,10 @@ static bool check_choice(const RhOption *o, const char *text, GError **error)
         return true;
     g_autofree char *list = g_strjoinv(", ", choices);
     const char *near = rh_near_name(text, (const char *const *)choices);
+    const char *otherwise = help_otherwise(o->name, text);
     rh_fail(error, RH_ERROR_USAGE, "--%s: \"%s\" is not one of %s", o->name, text, list);
+    if (otherwise)
+        rh_error_help(error, "%s", otherwise);
     if (near)
         rh_error_help(error, "a similar one exists: --%s %s", o->name, near);
     return false;
@@ -374,10 +405,14 @@ static bool read_launched(Reading *r, const char *word, const char *value, GStri
     const RhOption *o = rh_options_find(r->command, word + 2, strlen(word) - 2);
     bool layout = strcmp(word, "--strategy") == 0;
     const char letter[] = {o ? o->letter : 0, 0};
+    if (layout && o && !o->layout_keys)
+        return true; /* deployments of a service are no layouts */
     if (layout)
         r->arguments->strategy = value;
     if (!o || (o->kind != RH_OPTION_LIST && !layout && g_ptr_array_find(r->seen, o, NULL)))
         return true;
+    if (o->kind == RH_OPTION_TEXT && strcmp(word, "--gpus") == 0)
+        return true; /* of a range to choose from the launch says nothing */
     if (layout)
         forget(r, o);
     g_string_append_printf(said, " %s%s %s", o->letter ? "-" : word, o->letter ? letter : "",

@@ -22,7 +22,9 @@ def _text(name: str, value: Any) -> str:
 
 
 def option_name(keyword: str) -> str:
-    """The option for a keyword: `global_batch` is --global-batch, and `from_` is --from."""
+    """The option for a keyword: `global_batch` is --global-batch; `from_` and `from_file` are --from."""
+    if keyword == "from_file":
+        return "--from"
     return "--" + keyword.rstrip("_").replace("_", "-")
 
 

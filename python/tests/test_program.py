@@ -67,6 +67,9 @@ class Options(WithStandIn):
             ["plan", "--workload=m", "--global-batch=64", "--risk=0.05", "--quick", "--from=a b", "--json"],
         )
 
+    def test_a_file_that_starts_the_run_is_from(self):
+        self.assertEqual(self.words(from_file="train.sh"), ["plan", "--from=train.sh", "--json"])
+
     def test_lists_and_mappings_repeat(self):
         self.assertEqual(
             self.words(set={"nodes": 4, "packing": True}, beside=["a.json", "b.json"], fix=()),

@@ -64,6 +64,8 @@ static void lists_are_of_what_is_about_as_near(void)
     check_list("layer", names, 9, "layers, layer_types");
     check_list("dgx-h10", names, 9, "dgx-h100, dgx-1, dgx-a100");
     check_list("llama3.1-70b", names, 9, "llama-3.1-70b"); /* without punctuation the same */
+    check_list("h100-96", names, 9, "h100-sxm-96");        /* its parts, with others between */
+    check_list("dgx_a100", names, 1, "dgx-a100");
     check_list("zzz", names, 9, NULL);
 }
 

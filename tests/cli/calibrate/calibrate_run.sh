@@ -19,7 +19,7 @@ takes() {
     rehearse "$@" --profile mine.json -q >with.txt 2>&1
     echo "$1: exit $?, $(diff <(rehearse "$@" -q 2>&1) with.txt | grep -c '^>' | sed 's/^0$/the same/; s/^[1-9].*/moved/')"
 }
-served=(-w llama-3.1-8b -p dgx-h100:1 --lengths in=512,out=64)
+served=(-w llama-3.1-8b -p dgx-h100:1 --lengths 'in=512,out=64')
 takes memory "${job[@]:0:4}"
 takes run "${job[@]}" -s tp2,mb1 --tokens 1T
 takes serve-simulate "${served[@]}" -s tp2 --concurrency 4 --count 8

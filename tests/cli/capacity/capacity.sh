@@ -74,3 +74,6 @@ echo "exit $?"
 echo 'a budget names every platform whose price it lacks, of services too:'
 rehearse capacity -w tiny-llama.json -p dgx-h100:1,dgx-h200:1 --lengths in=8,out=8 --rate 1/s --ttft 'p99<1s' --by 1d --budget 3M 2>&1
 echo "exit $?"
+# The launch of a training says the job, and not how many GPUs are compared.
+cp "$CASES/inputs/launch/pretrain.sh" .
+rehearse capacity --from pretrain.sh -p dgx-h100 --gpus 16 --tokens 1T 2>&1 | grep -E '^(note: pretrain.sh is|fewest|job)'

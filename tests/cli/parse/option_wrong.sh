@@ -70,6 +70,9 @@ sized --set heads=40
 sized --set gpus_per_node=4 --set nics_per_node=4 | cut -d: -f1
 sized --set heads=40 --set heads=32 --set hidden=5120
 try simulate -w llama-3.2-1b -p dgx-h100 --global-batch 64 --seq 1024 -s mb128
+try simulate -w llama-3.2-1b -p a100-80 --global-batch 64 --seq 1024 -s mb1
+try simulate -w llama-3.2-1b -p dgx-h100 --lora 16 --global-batch 64 --seq 1024 -s mb1
+try simulate -w llama-3.2-1b -p dgx-h100 --dtype nf4 --global-batch 64 --seq 1024 -s mb1
 try plan -w llama-3.2-1b -p h100:8x1 --global-batch 64 --seq 1024
 try capacity -w llama-3.1-8b -p dgx-h100,dgx-a100 --budget '3M$'
 for limit in 80 80%; do rehearse plan -w llama-3.2-1b -p dgx-h100 --global-batch 8 --seq 1024 -q --limit "memory<=$limit" | head -n 2; done
