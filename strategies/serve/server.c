@@ -62,6 +62,7 @@ static const struct {
     {"whole_prompts", offsetof(RhServer, whole_prompts)},
     {"stream_waits", offsetof(RhServer, stream_waits)},
     {"holds_longest", offsetof(RhServer, holds_longest)},
+    {"keeps_windows", offsetof(RhServer, keeps_windows)},
 };
 
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhServer *s)

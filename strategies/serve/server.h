@@ -83,6 +83,8 @@ typedef struct {
     bool gather, domain_sends;
     /* an iteration is planned when the one before it begins: who comes later waits for the next */
     bool ahead;
+    /* layers with a window keep all tokens of a sequence, as the other layers do */
+    bool keeps_windows;
     /* it starts only where a cache holds one request of max_model_len */
     bool holds_longest;
     /* a sequence comes in where the cache has room for all its prompt, not for its first chunk alone */

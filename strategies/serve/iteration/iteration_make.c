@@ -47,7 +47,7 @@ static void sum_kept(RhIterations *it, bool whole)
 }
 
 /* Sums memory. Windows beside layers that keep all tokens have memory of their own, for the maximum
- * number of sequences. Where all layers have a window (Mistral's first), sequences get blocks as
+ * number of sequences, unless the server keeps all tokens there, too. Where all layers have a window (Mistral's first), sequences get blocks as
  * needed; tokens outside of the window are counted as kept. */
 static void sum_memory(RhIterations *it)
 {
@@ -57,7 +57,7 @@ static void sum_memory(RhIterations *it)
     for (int32_t k = 0; k < m->kinds_count; k++)
         for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++)
             it->weight_bytes += it->layers[k] * params_bytes(it, &m->kinds[k], block);
-    sum_kept(it, false);
+    sum_kept(it, it->server->keeps_windows);
     if (it->token_bytes == 0)
         sum_kept(it, true);
     double drafter = it->pool.draft > 0 ? (double)it->pool.drafter / m->layers_count : 0;

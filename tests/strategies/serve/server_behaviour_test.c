@@ -257,6 +257,21 @@ static void groups_have_hosts(void)
     close_setting(&s);
 }
 
+/* A token of gpt-oss takes 2 KiB in each of 18 layers that keep all tokens, and by TensorRT-LLM in the 18
+ * with a window, too. Source: openai/gpt-oss-120b, config.json: 8 heads of 64 in 36 layers. */
+static void servers_keep_windows_or_all(void)
+{
+    static const char *const deployments[] = {"server=vllm,tp1", "server=trtllm-1.2,tp1"};
+    for (int k = 0; k < 2; k++) {
+        Setting s = setting_of("gpt-oss-120b", "dgx-h200:1", deployments[k]);
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        CU_ASSERT_EQUAL(rh_iterations_token_bytes(it), (k + 1) * 18 * 2 * 8 * 64 * 2.0);
+        CU_ASSERT_EQUAL(rh_iterations_sequence_bytes(it) > 0, k == 0);
+        close_setting(&s);
+    }
+}
+
 /* Gaps between the tokens of a lone request are counted one by one, each in the bin of its length, and sum to the time
  * between its first token and its last. */
 static void gaps_of_a_lone_request_sum_to_its_answer(void)
@@ -296,6 +311,7 @@ int main(void)
         {"links keep their rate", links_keep_their_rate},
         {"large sums make no norms", large_sums_make_no_norms},
         {"groups have hosts", groups_have_hosts},
+        {"servers keep windows or all", servers_keep_windows_or_all},
         {0}};
     return rh_test_main("server_behaviour", tests);
 }
