@@ -23,6 +23,17 @@ static void means_are_those_of_the_data_set(void)
     RH_CHECK_CLOSE(rh_prompt_lengths_mean(&l, l.output), 218.9, 0.01);
 }
 
+/* Llama 3's vocabulary takes 3.94 characters of English a token, Llama 2's 3.17.
+ * Source: arXiv 2407.21783, section 3.2. */
+static void vocabularies_cut_the_same_texts(void)
+{
+    RhPromptLengths two = lengths_of("openorca"), three = lengths_of("openorca-llama-3");
+    RH_CHECK_CLOSE(rh_prompt_lengths_mean(&three, three.input),
+                   rh_prompt_lengths_mean(&two, two.input) * 3.17 / 3.94, 0.01);
+    CU_ASSERT_EQUAL(rh_prompt_lengths_mean(&three, three.output),
+                    rh_prompt_lengths_mean(&two, two.output));
+}
+
 static void stretched_answers_have_the_mean_and_keep_the_longest(void)
 {
     RhPromptLengths l = lengths_of("openorca");
@@ -63,6 +74,7 @@ static void unknown_data_sets_are_told(void)
 
 static const RhTest tests[] = {
     {"means are those of the data set", means_are_those_of_the_data_set},
+    {"vocabularies cut the same texts", vocabularies_cut_the_same_texts},
     {"stretched answers have the mean and keep the longest",
      stretched_answers_have_the_mean_and_keep_the_longest},
     {"draws have the mean of their quantiles", draws_have_the_mean_of_their_quantiles},
