@@ -52,7 +52,7 @@ static bool screen_one(const RhLayout *asked, void *user)
                                            * well */
     if (f->plan->legal_count++ % 64 == 0)
         rh_funnel_report(f, "checking memory", f->plan->fit_count, f->plan->legal_count);
-    if (rh_bound_memory_within(f->cache, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {
+    if (rh_bound_memory_within(f->cache, l, f->listed_bytes, &m)) {
         rh_layout_store_add(f->space, l, m.peak_bytes);
         if (m.peak_bytes <= f->room.most_bytes)
             queue_layout(f, l, m.peak_bytes);
@@ -98,11 +98,30 @@ static void fill_with_bounds(RhFunnel *f)
     }
 }
 
+/* Did the search end without a layout within the memory budget? */
+static bool found_none(RhFunnel *f)
+{
+    return !f->o->listed && !rh_funnel_out_of_time(f) && f->main.entries->len == 0 &&
+           f->main.heap->len == 0;
+}
+
+/* Lists the cuts again, and all that fits or nearly does. */
+static void list_fuller(RhFunnel *f)
+{
+    RhPlan *plan = f->plan;
+    f->listed_bytes = (1 + RH_NEAR_FRAC) * f->room.most_bytes;
+    plan->cuts_count = plan->cuts_opened_count = plan->chunks_opened_count = 0;
+    plan->legal_count = plan->fit_count = plan->screened_count = 0;
+    rh_funnel_list_cuts(f);
+    rh_funnel_run(f, &f->main);
+}
+
 static void search_main(RhFunnel *f)
 {
     rh_funnel_run(f, &f->main);
-    if (f->o->listed || rh_funnel_out_of_time(f) || f->main.entries->len > 0 ||
-        f->main.heap->len > 0 || f->over_budget.heap->len == 0)
+    if (found_none(f) && f->listed_bytes < f->room.most_bytes)
+        list_fuller(f);
+    if (!found_none(f) || f->over_budget.heap->len == 0)
         return;
     rank_fuller(f);
     rh_funnel_run(f, &f->main);
@@ -278,6 +297,10 @@ static void search_begin(Search *s, const RhProblem *c, const RhPlanOptions *opt
         f->layouts = rh_space_new(c, s->o.constraints, s->o.constraints_count, deadline);
     f->space = rh_layout_store_new();
     f->room = rh_memory_budget(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
+    /* what exceeds the budget is only shown beside rows, or where nothing else fits */
+    f->listed_bytes = s->o.best_alone && !s->o.listed && !s->o.exhaustive
+                          ? f->room.ranked_bytes
+                          : (1 + RH_NEAR_FRAC) * f->room.most_bytes;
     races_begin(f);
     lists_begin(f);
 }

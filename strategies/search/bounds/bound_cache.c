@@ -360,6 +360,17 @@ RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *s, const RhLayout *l)
     return rh_bound_comm_step_set(s, l)->of_stage;
 }
 
+const RhCommSums *rh_bound_layer_comm(RhBoundCache *s, const RhLayout *l)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    bool one = rh_train_microbatches(s->c, l) == 1;
+    RhBoundKey key = rh_bound_key(s, l);
+    key.v[RH_BOUND_KEY_GIVEN] = 16 * l->pp + 8 * schedule->crosses + 4 * schedule->turns +
+                                2 * schedule->splits_backward + one;
+    RhCommSums *found = memo_get(&s->layer_comm, &key);
+    return found ? found : memo_add(&s->layer_comm, &key, rh_layer_comm_new(s, l));
+}
+
 /* --- what a bound reads --- */
 
 RhTables rh_bound_tables(RhBoundCache *s, const RhLayout *l)
@@ -464,6 +475,10 @@ RhBoundCache *rh_bound_new(const RhProblem *c)
     memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_pipeline_profile_free);
     memo_init(&s->nets, RH_COMMON_NET, rh_group_network_free);
     memo_init(&s->flows, RH_COMMON_SCRIPTS, rh_comm_steps_free);
+    memo_init(&s->layer_comm, RH_COMMON_SCRIPTS, g_free);
+    for (int i = 0; i < RH_BOUND_KEY_GIVEN; i++)
+        if (!(rh_knobs[i].keeps & RH_COMMON_SPLIT))
+            s->layer_comm.mask.v[i] = 0;
     s->placements = g_ptr_array_new_with_free_func(rh_placement_free);
     s->placement_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->content_of =
@@ -494,7 +509,8 @@ void rh_bound_free(RhBoundCache *s)
     if (!s)
         return;
     rh_bound_forget_fold(s); /* before what it reads */
-    RhBoundMemo *memos[] = {&s->flows, &s->nets, &s->shapes, &s->splits, &s->works, &s->shards};
+    RhBoundMemo *memos[] = {&s->flows, &s->nets,   &s->shapes,    &s->splits,
+                            &s->works, &s->shards, &s->layer_comm};
     for (size_t i = 0; i < G_N_ELEMENTS(memos); i++)
         g_hash_table_destroy(memos[i]->table);
     g_ptr_array_unref(s->placements);

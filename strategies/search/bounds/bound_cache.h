@@ -67,8 +67,9 @@ struct RhBoundCache {
     int32_t sms_least, sms_most; /* minimum and maximum over the platform's devices */
     double held_frac;            /* least fraction of a device's SMs that one communication holds */
     RhBoundMemo shards, splits, shapes, nets, flows;
-    RhBoundMemo works;   /* RhCachedWork by shard and placement: rh_bound_known_work */
-    int32_t shards_made; /* number of shards created so far, dropped ones included; next id */
+    RhBoundMemo layer_comm; /* rh_bound_layer_comm */
+    RhBoundMemo works;      /* RhCachedWork by shard and placement: rh_bound_known_work */
+    int32_t shards_made;    /* number of shards created so far, dropped ones included; next id */
     struct {
         RhShardCost *shard;
         int32_t key[2]; /* key in its `spans` */
@@ -243,6 +244,10 @@ typedef struct {
 /* Returns rh_bound_work_s with more work, whichever of the modules it is that are recomputed. */
 double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
                               const RhRecomputeWork *more);
+/* Returns a lower bound, in seconds, of rh_bound_gradient_interference_s with more work, likewise;
+ * at least rh_bound_work_beside_s. */
+double rh_bound_open_sums_s(RhBoundCache *cache, const RhLayout *plain,
+                            const RhRecomputeWork *more);
 /* Returns rh_segment_graph_s with every message alone on its links; at most rh_segment_graph_s. It
  * needs no colouring of ranks, which takes the most time on a hundred thousand of them. */
 double rh_bound_graph_s(RhBoundCache *cache, const RhLayout *layout);
@@ -259,6 +264,15 @@ double *rh_bound_path_behind_s(RhBoundCache *cache, const RhLayout *layout,
  * layout are requested. */
 const RhCommStepSet *rh_bound_comm_step_set(RhBoundCache *cache, const RhLayout *layout);
 RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *cache, const RhLayout *layout);
+/* --- layer_comm.c --- */
+/* Returns what a layer of each kind adds to its stage's RhCommSums, at the least, whatever the
+ * split; without ends. Owned by the bound cache. */
+const RhCommSums *rh_bound_layer_comm(RhBoundCache *cache, const RhLayout *layout);
+/* Computes rh_bound_layer_comm; the caller frees it. */
+RhCommSums *rh_layer_comm_new(RhBoundCache *cache, const RhLayout *layout);
+/* Returns the sums of the first of each row of alike stages of the layout's split, of what its
+ * layers add alone; the caller frees them. */
+RhCommSums *rh_layer_comm_sums_new(RhBoundCache *cache, const RhLayout *layout);
 /* Returns the times of a stage's layers on an idle network. */
 const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
                                          const RhGroupNetwork *net, int32_t stage);
@@ -395,16 +409,20 @@ RhGroupNetwork *rh_group_network_new(RhBoundCache *cache, const RhLayout *layout
 void rh_group_network_free(void *net);
 void rh_placement_free(void *placement);
 /* --- profile_costs.c --- */
-/* Returns RhProfileCosts.work_s for other seconds of pairs, as RhChunkTimeTable.pair_s has them;
- * the caller frees it. */
-double *rh_bound_pair_work_new(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
-                               const double *pair_s);
+/* Computes RhProfileCosts.work_s for other seconds of pairs, as RhChunkTimeTable.pair_s has them. */
+void rh_bound_pair_work(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
+                        const double *pair_s, double *work_s);
 /* Frees what the costs own, and what those after them in the list own. */
 void rh_profile_costs_free(RhProfileCosts *prices);
 /* --- comm_steps.c --- */
 void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout *layout);
 void rh_comm_steps_forget(RhCommStepSet *set);
 void rh_comm_steps_free(void *set);
+/* Sums up what the slots of a stage program take, by its `step_s`. */
+void rh_comm_steps_sum(RhCommSteps *steps);
+/* Counts alike stages, and moves the first of each row of them to the front; returns their
+ * number. */
+int32_t rh_comm_sums_in_rows(RhCommSums *sums, int32_t stages);
 /* --- layer_times.c --- */
 double rh_task_kernels_s(const RhLayerOp *task);
 /* Returns the sum of the seconds of all kernels of a pass. */

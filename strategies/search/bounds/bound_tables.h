@@ -160,6 +160,7 @@ typedef struct {
     double *pair_s;             /* indexed as RhPipelineProfile.pairs, owned; NULL: not computed */
     double forward_all_s;       /* one forward of every chunk */
     int beside;                 /* RhLayerTime.beside, maximum of all */
+    int lanes; /* number of lanes of collectives that layers have, recomputed or not */
     struct RhProfileCosts *prices; /* newest first; owned */
     double numbers[];              /* storage of the arrays above, followed by that of `chunk` */
 } RhChunkTimeTable;
@@ -178,9 +179,13 @@ typedef struct RhProfileCosts {
     double *before_last_s, *behind_back_s; /* per stage */
     double *work_s;                        /* per stage: lane time of all its slots */
     bool work_known;                       /* work_s is computed */
-    GPtrArray *paths;                      /* RhSchedulePath*, owned: rh_bound_path; NULL: none */
-    GArray *longest;                       /* RhLongest, one per RhCommStepSet; there are few */
-    double numbers[];                      /* storage of the arrays above */
+    /* Per stage: work_s where recomputation is open, of any modules and of `open_modules`; NULL: not
+     * computed. Of pairs alone; owned by the bound cache. */
+    double *open_s, *open_modules_s;
+    uint32_t open_modules;
+    GPtrArray *paths; /* RhSchedulePath*, owned: rh_bound_path; NULL: none */
+    GArray *longest;  /* RhLongest, one per RhCommStepSet; there are few */
+    double numbers[]; /* storage of the arrays above */
 } RhProfileCosts;
 
 /* Layers of every model chunk. */
@@ -260,18 +265,22 @@ typedef struct {
     double copies_s;                         /* to host memory; the way back takes as long */
 } RhStepSums;
 
-/* Communication of one stage program: seconds of every instruction, and sums by slot. The members
- * that the closed form reads lie together. */
-typedef struct RhCommSteps {
+/* Communication time of one stage, as the closed form reads it. */
+typedef struct {
     RhStepSums step, step_each; /* independent of the number of micro-batches; per micro-batch */
     double optimizer_s;         /* of the slowest stage, if all stages synchronise before it */
     double end_s;        /* between the last gradients and the optimizer: kernels, communication */
     double last_s;       /* gradient lane in the slots of the last micro-batch */
     bool each;           /* every micro-batch has gradients in that lane */
     int32_t alike_count; /* number of stages from this one on for which all of the above is equal */
+    double first_wait_s; /* time at which the parameters of the first layer are ready */
+} RhCommSums;
+
+/* Communication of one stage program: seconds of every instruction, and sums by slot. */
+typedef struct RhCommSteps {
+    RhCommSums sums;
     RhStageProgram *stage_program;
     double *step_s, *moving_s; /* per instruction: seconds; the part in which bytes move */
-    double first_wait_s;       /* time at which the parameters of the first layer are ready */
     RhLaneSums begin;
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
     GArray *calls; /* its distinct collectives (lockstep_messages.c); NULL: not computed yet */
@@ -284,5 +293,6 @@ typedef struct RhCommSteps {
  * address as their key. */
 typedef struct RhCommStepSet {
     RhCommSteps **of_stage; /* NULL-terminated; NULL: dropped from the cache */
+    RhCommSums *sums;       /* of the first of each row of alike stages, in their order; owned */
     int32_t steps;          /* number of instructions of their stage programs */
 } RhCommStepSet;

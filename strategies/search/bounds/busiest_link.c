@@ -281,7 +281,7 @@ double rh_bound_links_s(RhBoundCache *cache, const RhLayout *l)
     for (int32_t stage = 0; stage < l->pp; stage++) {
         add_items(&s, stage, rh_bound_layer_ops(shard), split);
         add_script(&s, stage, flows[stage]->stage_program);
-        end_s = rh_min_d(end_s, flows[stage]->end_s + flows[stage]->optimizer_s);
+        end_s = rh_min_d(end_s, flows[stage]->sums.end_s + flows[stage]->sums.optimizer_s);
     }
     add_messages(&s, shard->model_cost, split);
     for (int32_t i = 0; i < links; i++)

@@ -162,6 +162,25 @@ static RhChunkTimeTable *spans_blank(RhArena *arena, size_t chunks, size_t stage
     return s;
 }
 
+/* Returns the number of lanes of collectives that any pass of any layer has. */
+static int lanes_count(RhShardCost *shard)
+{
+    const RhLayerOps *items = rh_bound_passes(shard);
+    int count = 0;
+    uint32_t seen = 0;
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+            const GArray *tasks = items->pass[kind][pass].tasks;
+            for (guint i = 0; tasks && i < tasks->len; i++) {
+                int lane = (int)g_array_index(tasks, RhLayerOp, i).lane - RH_LANE_TP;
+                bool counts = lane >= 0 && lane < RH_LAYER_LANES;
+                count += counts && !(seen >> lane & 1);
+                seen |= counts ? 1u << lane : 0;
+            }
+        }
+    return count;
+}
+
 static RhChunkTimeTable *spans_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit *split,
                                    const RhGroupNetwork *net)
 {
@@ -180,6 +199,7 @@ static RhChunkTimeTable *spans_new(RhBoundCache *cache, RhShardCost *shard, cons
     }
     s->forward_all_s = s->fill_s[split->chunks];
     s->pairs = rh_pipeline_of(&shard->layout)->pairs;
+    s->lanes = MAX(s->beside, lanes_count(shard));
     return s;
 }
 

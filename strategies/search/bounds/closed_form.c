@@ -22,8 +22,8 @@ typedef struct {
     RhProfileCosts *prices;
     const RhGroupNetwork *net;
     const RhCommStepSet *set;
-    RhCommSteps *const *flows; /* its, per stage */
-    const double *work_s;      /* of the prices, or where recomputation is open */
+    const RhCommSums *sums; /* its */
+    const double *work_s;   /* of the prices, or where recomputation is open */
     int32_t p, v, m;
     bool turns;                                      /* two chunks, the second back up the stages */
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
@@ -43,9 +43,18 @@ typedef struct {
     int32_t lanes; /* of messages before, and after */
 } Beside;
 
+/* Returns the communication of stage s. */
+static const RhCommSums *sums_of(const Terms *t, int32_t s)
+{
+    const RhCommSums *f = t->sums;
+    for (; s >= f->alike_count; f++)
+        s -= f->alike_count;
+    return f;
+}
+
 static Beside beside(const Terms *t, int32_t s)
 {
-    const RhCommSteps *f = t->flows[s];
+    const RhCommSums *f = sums_of(t, s);
     double message = t->m * t->least_s;
     int32_t before = t->v - (s == 0), after = t->v - (s == t->p - 1);
     if (t->turns) { /* with either neighbour, where there is one */
@@ -97,7 +106,7 @@ static inline double slots_s(const Terms *t, int32_t s, double after)
  * never makes the sum less, so the least idle time gives a bound. */
 static double slowed_s(const Terms *t, int32_t s)
 {
-    const RhCommSteps *f = t->flows[s];
+    const RhCommSums *f = sums_of(t, s);
     Beside lanes = beside(t, s);
     double fill = fill_s(t, s), work = t->work_s[s], drain = drain_s(t, s);
     double idle = fill + (work - t->m * t->spans->kernels_s[s]), after = f->end_s + f->optimizer_s;
@@ -125,7 +134,8 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
     if (t->turns)
         there = (t->p - 1) * (t->next_s + t->back_s);
     double first = t->begin_s + spans->forward_all_s + there + spans->drain_s[chunks];
-    double after = t->flows[s]->end_s + t->flows[s]->optimizer_s;
+    const RhCommSums *f = sums_of(t, s);
+    double after = f->end_s + f->optimizer_s;
     for (int32_t i = s; i < end; i++) {
         double fill = fill_s(t, i);
         l.turn_s = rh_max_d(l.turn_s, fill + prices->before_last_s[i]);
@@ -154,7 +164,7 @@ static double pipeline_s(const Terms *t, int32_t s, int32_t end, double work_s, 
  * of the last micro-batch: when it is the last one's turn. */
 static double gradients_s(const Terms *t, int32_t s, const Latest *l)
 {
-    const RhCommSteps *f = t->flows[s];
+    const RhCommSums *f = sums_of(t, s);
     double every = f->step.gradients_s + t->m * f->step_each.gradients_s;
     return rh_max_d(f->each ? l->through_s + every : 0, l->turn_s + f->last_s) + f->end_s +
            f->optimizer_s;
@@ -188,13 +198,13 @@ static double along_s(const Terms *t, const RhLayout *l, const RhSchedulePath *p
     const RhSchedulePathSlot *end =
         &g_array_index(path->slots, RhSchedulePathSlot, path->slots->len - 1);
     return path->slots_s + messages_s(t, path) + rh_bound_path_late_s(t->cache, l, t->net, path) +
-           t->flows[end->stage]->optimizer_s;
+           sums_of(t, end->stage)->optimizer_s;
 }
 
 /* Returns the end of the path that is longest if each message takes `message_s`. */
 static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
 {
-    double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->cache->held_frac : 0;
+    double last_frac = t->net->uniform && t->sums->last_s > 0 ? t->cache->held_frac : 0;
     return along_s(
         t, l,
         rh_bound_path(t->spans, t->profile, t->prices, message_s, last_frac, !t->net->uniform));
@@ -254,10 +264,16 @@ static void price_messages(Terms *t, double bytes)
     t->least_s = rh_min_d(rh_min_d(t->next_s, t->back_s), rh_min_d(t->next_wrap_s, t->back_wrap_s));
 }
 
+/* Returns the part of the SMs that a lane takes from kernels beside so many lanes of layers. */
+static double taken_frac(const RhBoundCache *cache, const RhTables *tables, int lanes)
+{
+    int32_t counted = tables->profile->schedule->turns ? 10 : 6;
+    return tables->net->uniform ? rh_bound_taken_frac(cache, counted, lanes) : 0;
+}
+
 /* Terms of the bound without the communication of stage programs. */
 static Terms terms_of_work(RhBoundCache *cache, const RhLayout *l, const RhTables *tables)
 {
-    int32_t most_lanes = tables->profile->schedule->turns ? 10 : 6;
     Terms t = {.cache = cache,
                .spans = tables->spans,
                .profile = tables->profile,
@@ -267,10 +283,16 @@ static Terms terms_of_work(RhBoundCache *cache, const RhLayout *l, const RhTable
                .v = l->vpp,
                .turns = tables->profile->schedule->turns,
                .m = tables->profile->m};
-    if (tables->net->uniform)
-        t.share = rh_bound_taken_frac(cache, most_lanes, tables->spans->beside);
+    t.share = taken_frac(cache, tables, tables->spans->beside);
     price_messages(&t, tables->shard->model_cost->least_message_bytes);
     return t;
+}
+
+static void add_sums(Terms *t, const RhCommSums *sums)
+{
+    t->sums = sums;
+    t->begin_s = sums->first_wait_s;
+    t->after_s = sums->end_s + sums->optimizer_s;
 }
 
 static Terms terms_of(RhBoundCache *cache, const RhLayout *l)
@@ -279,9 +301,7 @@ static Terms terms_of(RhBoundCache *cache, const RhLayout *l)
     Terms t = terms_of_work(cache, l, &tables);
     t.work_s = rh_bound_slot_work(cache, l, &tables);
     t.set = rh_bound_comm_step_set(cache, l);
-    t.flows = t.set->of_stage;
-    t.begin_s = t.flows[0]->first_wait_s;
-    t.after_s = t.flows[0]->end_s + t.flows[0]->optimizer_s;
+    add_sums(&t, t.set->sums);
     return t;
 }
 
@@ -307,49 +327,54 @@ double rh_bound_work_s(RhBoundCache *cache, const RhLayout *l)
 static double more_slots_s(const Terms *t, const RhRecomputeWork *more)
 {
     int32_t s = more->stage;
-    return t->spans->pairs ? fill_s(t, s) + t->m * (t->spans->kernels_s[s] + more->more_s)
-                           : slots_s(t, s, 0) + t->m * more->more_s;
+    const RhCommSums *f = sums_of(t, s);
+    double after = f->end_s + f->optimizer_s;
+    double kernels_s = t->m * (t->spans->kernels_s[s] + more->more_s);
+    return t->spans->pairs ? fill_s(t, s) + kernels_s + after
+                           : slots_s(t, s, after) + t->m * more->more_s;
 }
 
-/* Gets the work where pairs may run in another order than without recomputation (pair_order.c); the caller frees what
- * is returned, NULL: no pairs. */
-static double *add_open_work(Terms *t, const RhLayout *plain, const RhTables *tables,
-                             const uint32_t *modules)
+/* Gets the work where pairs may run in another order than without recomputation (pair_order.c). */
+static void add_open_work(Terms *t, const RhLayout *plain, const RhTables *tables,
+                          const uint32_t *modules)
 {
-    double *work_s = NULL;
-    if (tables->spans->pairs) {
+    RhProfileCosts *prices = tables->prices;
+    double **known_s = modules ? &prices->open_modules_s : &prices->open_s;
+    bool asked = *known_s && (!modules || *modules == prices->open_modules);
+    if (tables->spans->pairs && !asked) {
         g_autofree double *pair_s = rh_bound_open_pairs_new(t->cache, plain, tables, modules);
-        work_s = rh_bound_pair_work_new(tables->spans, tables->profile, pair_s);
+        if (!*known_s)
+            *known_s = rh_arena_take(t->cache->tables, (gsize)t->p * sizeof **known_s);
+        rh_bound_pair_work(tables->spans, tables->profile, pair_s, *known_s);
+        prices->open_modules = modules ? *modules : prices->open_modules;
     }
-    t->work_s = work_s ? work_s : rh_bound_slot_work(t->cache, plain, tables);
-    return work_s;
+    t->work_s = *known_s ? *known_s : rh_bound_slot_work(t->cache, plain, tables);
 }
 
 double rh_bound_open_work_s(RhBoundCache *cache, const RhLayout *plain)
 {
     RhTables tables = rh_bound_tables(cache, plain);
     Terms t = terms_of_work(cache, plain, &tables);
-    double *open = add_open_work(&t, plain, &tables, NULL), worst = slowest_s(&t);
-    g_free(open);
-    return worst;
+    add_open_work(&t, plain, &tables, NULL);
+    return slowest_s(&t);
 }
 
 double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
                               const RhRecomputeWork *more)
 {
+    static const RhCommSums none = {.alike_count = INT32_MAX};
     RhTables tables = rh_bound_tables(cache, plain);
     Terms t = terms_of_work(cache, plain, &tables);
-    double *open = add_open_work(&t, plain, &tables, &more->modules);
-    double worst = rh_max_d(slowest_s(&t), more_slots_s(&t, more));
-    g_free(open);
-    return worst;
+    add_open_work(&t, plain, &tables, &more->modules);
+    add_sums(&t, &none);
+    return rh_max_d(slowest_s(&t), more_slots_s(&t, more));
 }
 
 /* Returns the latest of `worst` and of the sums over stages. */
 static double sums_s(const Terms *t, double worst)
 {
     for (int32_t s = 0, end; s < t->p; s = end) {
-        const RhCommSteps *f = t->flows[s];
+        const RhCommSums *f = sums_of(t, s);
         double links = f->step.moving_s + t->m * f->step_each.moving_s + f->end_s + f->optimizer_s;
         double copies = f->step.copies_s + t->m * f->step_each.copies_s;
         end = s + f->alike_count;
@@ -364,8 +389,22 @@ static double sums_s(const Terms *t, double worst)
 
 double rh_bound_gradient_interference_s(RhBoundCache *cache, const RhLayout *l)
 {
-    Terms t = terms_of(cache, l);
+    RhTables tables = rh_bound_tables(cache, l);
+    Terms t = terms_of_work(cache, l, &tables);
+    t.work_s = rh_bound_slot_work(cache, l, &tables);
+    add_sums(&t, rh_bound_comm_step_set(cache, l)->sums);
     return sums_s(&t, 0);
+}
+
+double rh_bound_open_sums_s(RhBoundCache *cache, const RhLayout *plain, const RhRecomputeWork *more)
+{
+    RhTables tables = rh_bound_tables(cache, plain);
+    Terms t = terms_of_work(cache, plain, &tables);
+    add_open_work(&t, plain, &tables, &more->modules);
+    g_autofree RhCommSums *sums = rh_layer_comm_sums_new(cache, plain);
+    t.share = taken_frac(cache, &tables, tables.spans->lanes);
+    add_sums(&t, sums);
+    return sums_s(&t, more_slots_s(&t, more));
 }
 
 /* Returns the terms with the network of replicas that are placed differently. */
@@ -379,9 +418,7 @@ static Terms terms_beside(const Terms *t, const RhLayout *l, int32_t other)
     Terms beside = terms_of_work(t->cache, l, &tables);
     beside.work_s = rh_bound_slot_work(t->cache, l, &tables);
     beside.set = t->set;
-    beside.flows = t->flows;
-    beside.begin_s = t->begin_s;
-    beside.after_s = t->after_s;
+    add_sums(&beside, t->sums);
     return beside;
 }
 

@@ -73,7 +73,7 @@ static double end_s(const RhCommSteps *f)
     return t;
 }
 
-static void sum_slots(RhCommSteps *f)
+void rh_comm_steps_sum(RhCommSteps *f)
 {
     int32_t chunks = f->layout->vpp;
     for (int32_t chunk = 0; chunk < chunks; chunk++)
@@ -84,11 +84,11 @@ static void sum_slots(RhCommSteps *f)
                 sum_steps(f, rh_stage_program_slot(f->stage_program, &kind), sums[place]);
             }
     sum_steps(f, f->stage_program->begin, &f->begin);
-    f->end_s = end_s(f);
-    f->step = over_step(f, false);
-    f->step_each = over_step(f, true);
-    f->last_s = f->one_microbatch ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
-    f->each = f->one_microbatch || f->every.lane_s[RH_LANE_DP] > 0;
+    f->sums.end_s = end_s(f);
+    f->sums.step = over_step(f, false);
+    f->sums.step_each = over_step(f, true);
+    f->sums.last_s = f->one_microbatch ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
+    f->sums.each = f->one_microbatch || f->every.lane_s[RH_LANE_DP] > 0;
 }
 
 /* Rings gather and scatter by the same flows; what of their time is latency does not depend on the
@@ -129,10 +129,10 @@ static void flows_init(RhCommSteps *f, RhBoundCache *s, const RhLayout *l, int32
     f->one_microbatch = rh_train_microbatches(s->c, l) == 1;
     f->stage_program = rh_stage_program_new(rh_bound_shard(s, l)->model_cost, l, stage);
     time_steps(s, rh_bound_network(s, l), stage, f);
-    sum_slots(f);
-    f->first_wait_s = first_wait_s(f);
+    rh_comm_steps_sum(f);
+    f->sums.first_wait_s = first_wait_s(f);
     RhKernel adam = rh_optimizer_kernel(s->c, l, &f->stage_program->states);
-    f->optimizer_s = rh_sequence_kernel_s(s->c, &adam);
+    f->sums.optimizer_s = rh_sequence_kernel_s(s->c, &adam);
 }
 
 /* Do two stages hold the same layers and stand alike? Then they do the same; but that where the schedule
@@ -149,7 +149,7 @@ static bool stages_alike(RhBoundCache *s, const RhLayout *l, int32_t a, int32_t 
     return same;
 }
 
-static bool sums_alike(const RhCommSteps *a, const RhCommSteps *b)
+static bool sums_alike(const RhCommSums *a, const RhCommSums *b)
 {
     return memcmp(&a->step, &b->step, sizeof a->step) == 0 &&
            memcmp(&a->step_each, &b->step_each, sizeof a->step_each) == 0 &&
@@ -174,9 +174,21 @@ static void end_together(RhCommSteps **all, int32_t stages)
 {
     double slowest_s = 0;
     for (int32_t stage = 0; stage < stages; stage++)
-        slowest_s = rh_max_d(slowest_s, all[stage]->optimizer_s);
+        slowest_s = rh_max_d(slowest_s, all[stage]->sums.optimizer_s);
     for (int32_t stage = 0; stage < stages; stage++)
-        all[stage]->optimizer_s = slowest_s;
+        all[stage]->sums.optimizer_s = slowest_s;
+}
+
+int32_t rh_comm_sums_in_rows(RhCommSums *sums, int32_t stages)
+{
+    int32_t rows = 0;
+    for (int32_t stage = stages - 1; stage >= 0; stage--) {
+        bool next_too = stage + 1 < stages && sums_alike(&sums[stage], &sums[stage + 1]);
+        sums[stage].alike_count = 1 + (next_too ? sums[stage + 1].alike_count : 0);
+    }
+    for (int32_t stage = 0; stage < stages; stage += sums[rows++].alike_count)
+        sums[rows] = sums[stage];
+    return rows;
 }
 
 void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout *layout)
@@ -200,10 +212,11 @@ void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout 
     }
     if (meets_all_stages(all[0]))
         end_together(all, l->pp);
-    for (int32_t stage = l->pp - 1; stage >= 0; stage--) {
-        bool next_too = stage + 1 < l->pp && sums_alike(all[stage], all[stage + 1]);
-        all[stage]->alike_count = 1 + (next_too ? all[stage + 1]->alike_count : 0);
-    }
+    g_free(set->sums);
+    set->sums = g_new(RhCommSums, (guint)l->pp);
+    for (int32_t stage = 0; stage < l->pp; stage++)
+        set->sums[stage] = all[stage]->sums;
+    rh_comm_sums_in_rows(set->sums, l->pp);
     set->of_stage = all;
 }
 
@@ -227,6 +240,8 @@ void rh_comm_steps_forget(RhCommStepSet *set)
 
 void rh_comm_steps_free(void *data)
 {
-    rh_comm_steps_forget(data);
-    g_free(data);
+    RhCommStepSet *set = data;
+    rh_comm_steps_forget(set);
+    g_free(set->sums);
+    g_free(set);
 }

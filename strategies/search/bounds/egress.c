@@ -297,7 +297,7 @@ double rh_egress_s(const RhEgress *s)
     double latest = 0;
     for (int32_t stage = 0; stage < s->l->pp; stage++) {
         const GArray *runs = s->stages[stage].runs;
-        double behind_s = flows[stage]->end_s + flows[stage]->optimizer_s;
+        double behind_s = flows[stage]->sums.end_s + flows[stage]->sums.optimizer_s;
         for (guint i = runs->len; i-- > 0;) {
             const RhRunEgress *run = &g_array_index(runs, RhRunEgress, i);
             behind_s += run->behind_s;

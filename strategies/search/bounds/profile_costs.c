@@ -29,13 +29,11 @@ static double price_stage(const RhChunkTimeTable *spans, const RhPipelineProfile
     return sum;
 }
 
-double *rh_bound_pair_work_new(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
-                               const double *pair_s)
+void rh_bound_pair_work(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
+                        const double *pair_s, double *work_s)
 {
-    double *work_s = g_new(double, profile->p);
     for (int32_t s = 0; s < profile->p; s++)
         work_s[s] = price_stage(spans, profile, pair_s, s);
-    return work_s;
 }
 
 RhSchedulePath *rh_bound_path_find(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,

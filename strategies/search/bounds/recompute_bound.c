@@ -216,5 +216,7 @@ double rh_bound_recomputed_s(RhBoundCache *cache, const RhLayout *layout,
                   : frac > 0 && !q->instead ? more_s(cache, &plain, q, frac, excess.stage)
                                             : 0;
     RhRecomputeWork work = {q->modules, excess.stage, more};
-    return isinf(more) ? more : rh_bound_work_beside_s(cache, &plain, &work);
+    return isinf(more)      ? more
+           : q->shares_open ? rh_bound_work_beside_s(cache, &plain, &work)
+                            : rh_bound_open_sums_s(cache, &plain, &work);
 }

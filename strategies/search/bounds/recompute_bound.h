@@ -20,6 +20,7 @@ typedef struct {
 RhMemoryExcess rh_bound_memory_excess(RhBoundCache *cache, const RhLayout *layout,
                                       const RhRecomputeQuestion *question);
 /* Returns a lower bound, in seconds, of the layout's step under any recomputation that makes it fit
- * in most_bytes; INFINITY: none does. */
+ * in most_bytes; INFINITY: none does. Counts what stages communicate unless their shares are
+ * open. */
 double rh_bound_recomputed_s(RhBoundCache *cache, const RhLayout *layout,
                              const RhRecomputeQuestion *question, RhMemoryExcess excess);

@@ -257,8 +257,8 @@ static double ends_s(RhSegmentGraph *g)
         RhSegmentStage *s = &g->stages[i];
         g_assert(s->next == g->total);
         s->over = true;
-        s->pending_s =
-            rh_max_d(s->pending_s, s->flows->step.moving_s + g->m * s->flows->step_each.moving_s);
+        s->pending_s = rh_max_d(s->pending_s, s->flows->sums.step.moving_s +
+                                                  g->m * s->flows->sums.step_each.moving_s);
     }
     for (int kind = 0; kind < RH_GROUP_LAST; kind++)
         if (rh_group_joins_stages((RhGroupKind)kind) && g->net->groups[kind] >= 0)
@@ -266,7 +266,8 @@ static double ends_s(RhSegmentGraph *g)
     for (int32_t i = 0; i < g->l->pp; i++) {
         RhSegmentStage *s = &g->stages[i];
         run_to_meeting(g, s);
-        latest = rh_max_d(latest, rh_max_d(s->compute_s, s->pending_s) + s->flows->optimizer_s);
+        latest =
+            rh_max_d(latest, rh_max_d(s->compute_s, s->pending_s) + s->flows->sums.optimizer_s);
     }
     return latest;
 }

@@ -12,6 +12,7 @@ typedef enum {
     RH_KEY_CUT,     /* all work of the cut's layers */
     RH_KEY_SLOTS,   /* chunks are set, too: the work of its slots, if nothing were recomputed */
     RH_KEY_CHUNKS,  /* likewise, if only as little is recomputed as memory requires */
+    RH_KEY_SHARES,  /* likewise; what replicas share out is set, too */
     RH_KEY_LAYERS,  /* all knobs are set except the number of recomputed layers */
     RH_KEY_WORK,    /* all knobs are set: the work of its slots */
     RH_KEY_SUMS,

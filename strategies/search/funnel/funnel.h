@@ -62,6 +62,7 @@ typedef struct {
     RhRehearsalQueue *queue; /* rehearsals of the first row, beside the batches */
     RhUnsearchedTrials *outside;
     RhMemoryBudget room;
+    double listed_bytes;                /* layouts that need more are not listed */
     RhCandidateQueue main, over_budget; /* candidates within the memory budget, and those over it */
     RhCandidateQueue *race;             /* the queue that is run */
     GPtrArray *behind;                  /* RhRehearsal*: best of each family that is no entry */

@@ -73,7 +73,7 @@ GArray *rh_funnel_by_shard(const RhFunnel *f, const GArray *cuts)
 static Bound bound_of(RhFunnel *f, const RhLayout *cut)
 {
     rh_bound_forget_shards(f->cache);
-    if (!rh_bound_states_fit(f->cache, cut, (1 + RH_NEAR_FRAC) * f->room.most_bytes))
+    if (!rh_bound_states_fit(f->cache, cut, f->listed_bytes))
         return (Bound){(double)INFINITY, RH_KEY_CUT};
     if (rh_funnel_by_memory(f))
         return (Bound){0, RH_KEY_CUT};

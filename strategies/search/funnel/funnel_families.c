@@ -69,7 +69,7 @@ static GArray *others_of(RhFunnel *f)
         RhCandidate c = g_array_index(f->main.heap, RhCandidate, i);
         RhLayout l = rh_funnel_layout(f, c.layout);
         const char *families[2] = {rh_layout_family(&l), rh_layout_family(&l)};
-        if (c.kind < RH_KEY_LAYERS)
+        if (c.kind < RH_KEY_SHARES)
             rh_layout_open_families(&l, families);
         add_other(f, all, families[0], c);
         if (strcmp(families[0], families[1]) != 0)

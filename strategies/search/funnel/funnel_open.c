@@ -132,7 +132,7 @@ static double add_layout(const Opening *o, const RhLayout *chosen)
             continue;
         f->plan->legal_count++;
         peak_bytes = fmin(peak_bytes, (double)INFINITY);
-        if (!rh_bound_memory_within(f->cache, &l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m))
+        if (!rh_bound_memory_within(f->cache, &l, f->listed_bytes, &m))
             continue;
         rh_layout_store_add(f->space, &l, m.peak_bytes);
         if (m.peak_bytes <= f->room.most_bytes)
@@ -260,7 +260,7 @@ static bool may_fit(const Opening *o, const RhLayout *shares)
     }
     RhLayout l = *shares;
     RhTrainMemory m;
-    const double most_bytes = (1 + RH_NEAR_FRAC) * f->room.most_bytes;
+    const double most_bytes = f->listed_bytes;
     l.recompute = (RhRecompute)all;
     if (rh_bound_memory_within(f->cache, &l, most_bytes, &m))
         return true;
@@ -270,15 +270,13 @@ static bool may_fit(const Opening *o, const RhLayout *shares)
     return find_instead(o, shares, most_bytes, 0, &l) > 0;
 }
 
-static bool choose_recompute(const RhLayout *shares, void *user)
+/* Lists the choices of recomputation of a layout of which all else is set. */
+static void choose_recompute(const Opening *o, const RhLayout *shares)
 {
-    const Opening *o = user;
     RhFunnel *f = o->f;
-    if (o->family && strcmp(rh_layout_family(shares), o->family) != 0)
-        return true;
     if (!may_fit(o, shares)) {
         f->lacks_memory = true;
-        return true;
+        return;
     }
     const GArray *choices = rh_space_recompute_choices(f->layouts);
     g_autoptr(GArray) fit = g_array_new(FALSE, FALSE, sizeof(RhRecompute));
@@ -286,15 +284,32 @@ static bool choose_recompute(const RhLayout *shares, void *user)
     for (guint i = 0; i < choices->len && !rh_funnel_out_of_time(f); i++)
         choose(&choosing, g_array_index(choices, RhRecomputeChoice, i));
     add_instead(o, shares, fit);
+}
+
+/* Lists the choices of recomputation of a layout of which all else is set. Where only the best is
+ * asked for, they wait until a bound that knows what its stages communicate is the best left. */
+static bool push_shares(const RhLayout *shares, void *user)
+{
+    const Opening *o = user;
+    RhFunnel *f = o->f;
+    if (o->family && strcmp(rh_layout_family(shares), o->family) != 0)
+        return true;
+    if (!f->o->best_alone || f->o->exhaustive || rh_funnel_by_memory(f)) {
+        choose_recompute(o, shares);
+    } else {
+        Opening set = *o;
+        set.question.shares_open = false;
+        push_open(f, shares, recomputed_s(&set, shares), RH_KEY_SHARES);
+    }
     return !rh_funnel_out_of_time(f);
 }
 
 /* Returns the memory question of a cut's chunks. */
 static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
 {
-    return (RhRecomputeQuestion){rh_space_recompute_modules(f->layouts, cut),
-                                 rh_space_recomputes_unevenly(f->layouts), true,
-                                 rh_space_instead(f->layouts, cut) != NULL, f->room.most_bytes};
+    return (RhRecomputeQuestion){
+        rh_space_recompute_modules(f->layouts, cut), rh_space_recomputes_unevenly(f->layouts), true,
+        rh_space_instead(f->layouts, cut) != NULL, fmin(f->room.most_bytes, f->listed_bytes)};
 }
 
 /* --- cuts --- */
@@ -415,7 +430,9 @@ static void open_chunks(RhFunnel *f, const RhCandidate *c, const char *family)
             rh_candidate_heap_push(f->race->heap, (RhCandidate){c->layout, key, RH_KEY_CHUNKS});
     } else if (c->kind == RH_KEY_CHUNKS) {
         f->plan->chunks_opened_count++;
-        rh_space_walk_shares(f->layouts, &l, choose_recompute, &o);
+        rh_space_walk_shares(f->layouts, &l, push_shares, &o);
+    } else if (c->kind == RH_KEY_SHARES) {
+        choose_recompute(&o, &l);
     } else {
         add_layers(&o, &l);
     }

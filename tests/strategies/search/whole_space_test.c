@@ -72,6 +72,39 @@ static const struct {
             {"qwen3-30b-a3b", "dgx-h100:1", "megatron", 32, 4096, 1999},
             {"mixtral-8x7b", "dgx-h100:2", "megatron", 32, 4096, 61}};
 
+/* Returns the layout with its recomputation open. */
+static RhLayout open_recompute(const RhLayout *l)
+{
+    RhLayout open = *l;
+    open.recompute = RH_RECOMPUTE_NONE;
+    open.recomputed_layers_count = open.offload = 0;
+    return open;
+}
+
+/* What layers add to the communication of their stages is below what their stage programs say.
+ * Returns whether it is anything. */
+static bool comm_is_bounded(RhBoundCache *cache, const RhLayout *l)
+{
+    g_autofree RhCommSums *open = rh_layer_comm_sums_new(cache, l);
+    RhCommSteps *const *all = rh_bound_comm_steps(cache, l);
+    bool any = false;
+    for (int32_t stage = 0, row = 0, last = 0; stage < l->pp; stage++) {
+        if (stage == last + open[row].alike_count) {
+            last = stage;
+            row++;
+        }
+        const RhCommSums *some = &open[row], *whole = &all[stage]->sums;
+        CU_ASSERT_TRUE(some->last_s <= whole->last_s);
+        CU_ASSERT_TRUE(some->step.gathers_s <= whole->step.gathers_s);
+        CU_ASSERT_TRUE(some->step_each.gathers_s <= whole->step_each.gathers_s);
+        CU_ASSERT_TRUE(some->step_each.gradients_s <= whole->step_each.gradients_s);
+        CU_ASSERT_TRUE(!some->each || whole->each);
+        CU_ASSERT_TRUE(some->step.gradients_s <= whole->step.gradients_s);
+        any |= some->last_s > 0;
+    }
+    return any;
+}
+
 /* Bounds of cuts and chunks are below all layouts that come of them, and so are bounds of
  * recomputation that a memory limit requires. */
 static void open_candidates_are_bounded(void)
@@ -81,6 +114,7 @@ static void open_candidates_are_bounded(void)
                                        jobs[j].batch, jobs[j].sequence);
         g_auto(Drawn) d = draw(&k, jobs[j].every);
         g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+        int32_t bounded = 0, gained = 0;
         CU_ASSERT_TRUE(d.layouts->len >= 20);
         for (guint i = 0; i < d.layouts->len; i++) {
             const RhLayout *l = &g_array_index(d.layouts, RhLayout, i);
@@ -94,10 +128,20 @@ static void open_candidates_are_bounded(void)
             double kernels_s = rh_cut_bound_kernels_s(cache, &cut);
             CU_ASSERT_TRUE(0 < kernels_s && kernels_s <= rh_cut_bound_s(cache, &cut) * (1 + 1e-9));
             CU_ASSERT_TRUE(rh_cut_bound_s(cache, &cut) <= step_s);
+            RhLayout shares = open_recompute(l);
             CU_ASSERT_TRUE(rh_bound_open_work_s(cache, &chunks) <= step_s);
             RhMemoryExcess excess = rh_bound_memory_excess(cache, &chunks, &question);
-            CU_ASSERT_TRUE(rh_bound_recomputed_s(cache, &chunks, &question, excess) <= step_s);
+            double chunks_s = rh_bound_recomputed_s(cache, &chunks, &question, excess);
+            CU_ASSERT_TRUE(chunks_s <= step_s);
+            question.shares_open = false;
+            excess = rh_bound_memory_excess(cache, &shares, &question);
+            double shares_s = rh_bound_recomputed_s(cache, &shares, &question, excess);
+            CU_ASSERT_TRUE(shares_s <= step_s);
+            gained += shares_s > chunks_s * 1.001;
+            bounded += comm_is_bounded(cache, l);
         }
+        CU_ASSERT_TRUE(bounded >= 10);
+        CU_ASSERT_TRUE(gained >= 10);
     }
 }
 
