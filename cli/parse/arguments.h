@@ -54,9 +54,10 @@ typedef struct {
     const char *sizes, *batches;
     double tokens, by_s, budget_usd, usd_per_kwh, pue;
     /* run */
+    GPtrArray *phases; /* const char* */
     const char *failures, *checkpoint, *policy, *spares, *detection, *diagnosis, *repair,
-        *maintenance, *spot, *elastic;
-    double step_time_s, startup_s, reshape_s, goodput_frac;
+        *maintenance, *spot, *elastic, *stragglers, *stalls;
+    double step_time_s, startup_s, reshape_s, step_jitter_frac, goodput_frac;
     int64_t replications;
     /* sweep */
     const char *shard, *folder, *retry;

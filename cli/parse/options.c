@@ -253,9 +253,9 @@ static bool read_letters(Reading *r, const char *letters, GError **error)
 static void init_arguments(RhArguments *a)
 {
     *a = (RhArguments){0};
-    GPtrArray **lists[] = {&a->sets,     &a->limits,    &a->fixes,  &a->what_ifs,
-                           &a->operands, &a->outputs,   &a->froms,  &a->besides,
-                           &a->tables,   &a->platforms, &a->prices, &a->scenarios};
+    GPtrArray **lists[] = {&a->sets,    &a->limits, &a->fixes,    &a->what_ifs, &a->operands,
+                           &a->outputs, &a->froms,  &a->besides,  &a->tables,   &a->platforms,
+                           &a->prices,  &a->phases, &a->scenarios};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         *lists[i] = g_ptr_array_new();
     a->recorded = g_ptr_array_new_with_free_func(g_free);
@@ -276,9 +276,9 @@ bool rh_arguments_given(const RhArguments *a, const char *option)
 
 void rh_arguments_clear(RhArguments *a)
 {
-    GPtrArray **lists[] = {&a->sets,      &a->limits, &a->fixes,    &a->what_ifs, &a->operands,
-                           &a->outputs,   &a->froms,  &a->besides,  &a->tables,   &a->recorded,
-                           &a->platforms, &a->prices, &a->scenarios};
+    GPtrArray **lists[] = {&a->sets,      &a->limits, &a->fixes,   &a->what_ifs, &a->operands,
+                           &a->outputs,   &a->froms,  &a->besides, &a->tables,   &a->recorded,
+                           &a->platforms, &a->prices, &a->phases,  &a->scenarios};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         g_clear_pointer(lists[i], g_ptr_array_unref);
     g_clear_pointer(&a->launch_file, rh_launch_file_free);

@@ -1,5 +1,4 @@
 /* rehearse run: how long does the whole run take, with its failures and checkpoints? */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/run/phases.h"
 #include "cli/run/run_words.h"
 #include "report/format.h"
 #include "report/run/run_over_time.h"
@@ -16,6 +16,7 @@
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/policies/policies.h"
 #include "strategies/run/run_estimate.h"
+#include "strategies/run/step_jitter.h"
 #include "strategies/search/plan.h"
 
 #define CLOSE_FRAC  1e-3 /* of the mean time: its 95 % interval */
@@ -30,6 +31,7 @@ typedef struct {
     RhFailureWords failures;
     GArray *spot;   /* RhSpotEvent */
     GArray *speeds; /* double, by replicas */
+    GArray *phases; /* RhRunPhase */
     double spot_usd_per_gpu_hour;
     RhRehearsal *r; /* NULL: the step's time is given */
     RhLayout layout;
@@ -135,15 +137,11 @@ static bool read_words(Query *q, GError **error)
                               error) &&
            (!a->diagnosis || rh_run_words_diagnosis(a->diagnosis, run, rates, error)) &&
            (!a->spot || rh_run_words_spot(a->spot, q->spot, &q->spot_usd_per_gpu_hour, error)) &&
+           (!a->stragglers || rh_run_words_stragglers(a->stragglers, run, error)) &&
+           (!a->stalls || rh_run_words_stalls(a->stalls, run, error)) &&
            (!a->maintenance || rh_run_words_stops(a->maintenance, run, error)) &&
            rh_run_words_checkpoint(a->checkpoint, &q->words, error) &&
            (!a->spares || rh_run_words_spares(a->spares, run, error));
-}
-
-static double steps_of(const Query *q)
-{
-    const RhJob *job = &q->in->c.job;
-    return ceil(q->a->tokens / ((double)job->global_batch * (double)job->sequence));
 }
 
 /* Speeds of an elastic job by its layout; without one they are the replicas' share. */
@@ -163,7 +161,19 @@ static void settle_speeds(Query *q)
     run->speeds = (const double *)(const void *)q->speeds->data;
 }
 
-static void settle_run(Query *q)
+static bool settle_work(Query *q, double step_s, GError **error)
+{
+    RhPhaseQuestion question = {.in = q->in,
+                                .texts = q->a->phases,
+                                .tokens = q->a->tokens,
+                                .step_s = step_s,
+                                .layout = q->r ? &q->layout : NULL,
+                                .rehearsal = q->r,
+                                .seed = (uint64_t)q->a->seed};
+    return rh_run_phases_read(&question, q->phases, &q->run.work_s, error);
+}
+
+static bool settle_run(Query *q, GError **error)
 {
     const RhArguments *a = q->a;
     RhTrainingRun *run = &q->run;
@@ -171,11 +181,16 @@ static void settle_run(Query *q)
     double step_s = q->r ? q->r->step_time_s : a->step_time_s;
     run->node_gpus = c->platform->gpus_per_node;
     run->nodes_count = MAX(c->job.gpus / run->node_gpus, 1);
-    run->work_s = steps_of(q) * step_s;
+    if (!settle_work(q, step_s, error))
+        return false;
     run->mtbf_s = a->mtbf_s > 0 ? a->mtbf_s : rh_failure_rates_mtbf_s(run->rates, c->job.gpus);
     run->group_nodes = MIN(group_nodes_of(q), run->nodes_count);
     run->reshape_s = a->reshape_s;
     run->step_s = step_s;
+    if (a->step_jitter_frac > 0)
+        run->jitter_frac = a->step_jitter_frac;
+    else if (a->step_time_s <= 0) /* a simulated step is a median one */
+        run->jitter_frac = rh_step_jitter(c->job.gpus)->mean_frac;
     if (a->spot) {
         run->spot = (const RhSpotEvent *)(const void *)q->spot->data;
         run->spot_count = (int32_t)q->spot->len;
@@ -184,6 +199,7 @@ static void settle_run(Query *q)
     run->progress = rh_terminal_progress;
     settle_speeds(q);
     settle_checkpoint(q);
+    return true;
 }
 
 static char *about_rates(const Query *q)
@@ -225,6 +241,9 @@ static int show(Query *q, GError **error)
         return 1;
     bool changes_cut = rh_deadline_passed(q->run.deadline);
     g_autofree char *about = about_rates(q);
+    double steps = 0;
+    for (guint i = 0; i < q->phases->len; i++)
+        steps += g_array_index(q->phases, RhRunPhase, i).steps;
     RhRunAnswer answer = {.q = &q->in->question,
                           .run = &q->run,
                           .result = &result,
@@ -234,8 +253,9 @@ static int show(Query *q, GError **error)
                           .layout = q->r ? &q->layout : NULL,
                           .rates_about = about,
                           .tokens = q->a->tokens,
-                          .step_s = q->run.work_s / steps_of(q),
-                          .steps = steps_of(q),
+                          .step_s = q->run.step_s,
+                          .phases = q->phases,
+                          .steps = steps,
                           .error_frac = q->r ? rh_report_error_frac(q->r) : 0,
                           .usd_per_gpu_hour = q->spot_usd_per_gpu_hour > 0
                                                   ? q->spot_usd_per_gpu_hour
@@ -261,7 +281,8 @@ static int answer(Query *q, GError **error)
     bool found = q->in && (q->a->step_time_s <= 0 ? find_step(q, error) : find_layout(q, error));
     if (!found)
         return 3;
-    settle_run(q);
+    if (!settle_run(q, error))
+        return g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
     return show(q, error);
 }
 
@@ -269,6 +290,7 @@ static int run(const RhArguments *a, GError **error)
 {
     Query q = {.a = a,
                .failures.trace = g_array_new(FALSE, FALSE, sizeof(RhTimedFailure)),
+               .phases = g_array_new(FALSE, FALSE, sizeof(RhRunPhase)),
                .speeds = g_array_new(FALSE, FALSE, sizeof(double)),
                .spot = g_array_new(FALSE, FALSE, sizeof(RhSpotEvent))};
     int status = answer(&q, error);
@@ -277,6 +299,7 @@ static int run(const RhArguments *a, GError **error)
     g_array_unref(q.failures.trace);
     g_array_unref(q.spot);
     g_array_unref(q.speeds);
+    g_array_unref(q.phases);
     return status;
 }
 
@@ -335,6 +358,18 @@ static const RhOption own[] = {
     RH_OPTION(reshape_s, "reshape", 0, RH_OPTION_QUANTITY, "20s",
               "to go on at another size, beside the restart (0; redundant: 20 s, Bamboo's)",
               .quantity = RH_QUANTITY_S),
+    RH_OPTION(phases, "phase", 0, RH_OPTION_LIST, "LIST",
+              "first tokens with another step: tokens=250B,batch=1024,seq=4096 (rehearsed), "
+              "step=3.1s, drop=50% (progressive layer drop down to it)"),
+    RH_OPTION(step_jitter_frac, "step-jitter", 0, RH_OPTION_QUANTITY, "0.5%",
+              "by which the mean step is longer than the simulated one (as MLPerf's logs of such a "
+              "size; of a given step none)",
+              .quantity = RH_QUANTITY_FRAC, .positive = true),
+    RH_OPTION(stragglers, "stragglers", 0, RH_OPTION_TEXT, "LIST",
+              "slow GPUs of the job: every=5d,slows=20%,lasts=3h, and with found=10min removed at "
+              "the next checkpoint"),
+    RH_OPTION(stalls, "stalls", 0, RH_OPTION_TEXT, "LIST",
+              "pauses, as of data loading: every=1h,lasts=30s"),
     RH_OPTION(maintenance, "maintenance", 0, RH_OPTION_TEXT, "LIST",
               "planned stops of all: every=30d,lasts=4h"),
     RH_OPTION(spot, "spot", 0, RH_OPTION_TEXT, "FILE",

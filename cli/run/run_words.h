@@ -30,6 +30,18 @@ bool rh_run_words_times(const char *option, const char *text, double *all_s,
 /* Reads "5min,GPU=20min,missed=10%". */
 bool rh_run_words_diagnosis(const char *text, RhTrainingRun *run, RhFailureRates *rates,
                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Reads "every=5d,slows=20%,lasts=3h,found=10min" and "every=1h,lasts=30s". */
+bool rh_run_words_stragglers(const char *text, RhTrainingRun *run,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_run_words_stalls(const char *text, RhTrainingRun *run,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* What a phase says; 0: as the job. */
+typedef struct {
+    double tokens, batch, sequence, step_s, drop_frac;
+} RhPhaseWords;
+/* Reads "tokens=100B,batch=512,seq=2048,step=3.1s,drop=50%". */
+bool rh_run_words_phase(const char *text, RhPhaseWords *out,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads "every=30d,lasts=4h". */
 bool rh_run_words_stops(const char *text, RhTrainingRun *run,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;

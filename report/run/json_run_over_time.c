@@ -62,6 +62,22 @@ static void put_checkpoint(RhJsonWriter *w, const RhRunAnswer *a)
     rh_json_end_object(w);
 }
 
+static void put_phases(RhJsonWriter *w, const GArray *phases)
+{
+    rh_json_begin_array(w, "phases");
+    for (guint i = 0; i < phases->len; i++) {
+        const RhRunPhase *phase = &g_array_index(phases, RhRunPhase, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_number(w, "tokens", phase->tokens);
+        rh_json_put_number(w, "step_time_s", phase->step_s);
+        rh_json_put_number(w, "steps_count", phase->steps);
+        rh_json_put_number(w, "work_s", phase->work_s);
+        rh_json_put_number(w, "keep_frac", phase->keep_frac);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 static void put_where(RhJsonWriter *w, const RhRunResult *r)
 {
     rh_json_begin_array(w, "time");
@@ -114,6 +130,7 @@ char *rh_report_run_over_time_json(const RhRunAnswer *a)
         put_spread(w, "usd", &r->time_s, rh_run_answer_usd(a, 1));
     else
         rh_json_put_null(w, "usd");
+    put_phases(w, a->phases);
     put_where(w, r);
     put_failures(w, a);
     put_checkpoint(w, a);

@@ -63,6 +63,28 @@ static void append_step(GString *out, const RhRunAnswer *a)
     g_string_append_printf(out, "%s%s\n", layout ? "\n  " : "", layout ? layout : " (given)");
 }
 
+/* A row for each phase, where there are several. */
+static void append_phases(GString *out, const RhRunAnswer *a)
+{
+    if (a->phases->len < 2)
+        return;
+    g_autoptr(RhTable) table = rh_table_new("<>>>>");
+    rh_table_rowf(table, "phases|tokens|step|steps|without failures");
+    for (guint i = 0; i < a->phases->len; i++) {
+        const RhRunPhase *phase = &g_array_index(a->phases, RhRunPhase, i);
+        g_autofree char *tokens = rh_text_large(phase->tokens),
+                        *step = rh_quantity_format(phase->step_s, RH_QUANTITY_S, 4),
+                        *steps = rh_text_count((int64_t)phase->steps),
+                        *time = rh_report_duration(phase->work_s);
+        g_autofree char *kept = phase->keep_frac < 1 ? g_strdup_printf(" (%.0f %% of the layers)",
+                                                                       100 * phase->keep_frac)
+                                                     : g_strdup("");
+        rh_table_rowf(table, "  %d%s|%s|%s|%s|%s", (int)i + 1, kept, tokens, step, steps, time);
+    }
+    rh_table_append(table, out, "");
+    g_string_append_c(out, '\n');
+}
+
 static void append_times(GString *out, const RhRunAnswer *a)
 {
     const RhRunResult *r = a->result;
@@ -173,6 +195,7 @@ char *rh_report_run_over_time_text(const RhRunAnswer *a)
     rh_report_job(out, a->q);
     append_step(out, a);
     g_string_append_c(out, '\n');
+    append_phases(out, a);
     append_times(out, a);
     g_string_append_c(out, '\n');
     append_failures(out, a);

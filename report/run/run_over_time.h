@@ -3,6 +3,7 @@
 #include "report/report.h"
 #include "strategies/run/checkpoint.h"
 #include "strategies/run/run_changes.h"
+#include "strategies/run/run_phases.h"
 
 typedef struct {
     const RhQuestion *q;
@@ -12,6 +13,7 @@ typedef struct {
     const GArray *changes;               /* RhRunChange */
     const RhLayout *layout;              /* NULL: the step's time was given */
     const char *rates_about;             /* NULL: a trace */
+    const GArray *phases;                /* RhRunPhase */
     double tokens, step_s, steps;
     double error_frac;       /* of the step; 0: unknown */
     double usd_per_gpu_hour; /* 0: unknown */

@@ -1,7 +1,6 @@
 #include "strategies/run/failure_stream.h"
 
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <math.h>
 
 #include "base/heap.h"
@@ -40,7 +39,7 @@ static uint64_t mixed(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static gsl_rng *rng_of(uint64_t seed, int32_t replication, uint64_t purpose)
+gsl_rng *rh_run_rng_new(uint64_t seed, int32_t replication, uint64_t purpose)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     uint64_t place = ((uint64_t)(uint32_t)replication << 3) + purpose + 1;
@@ -78,9 +77,9 @@ RhFailureStream *rh_failure_stream_new(const RhTrainingRun *run, int32_t replica
 {
     RhFailureStream *s = g_new0(RhFailureStream, 1);
     s->run = run;
-    s->times = rng_of(run->seed, replication, 0);
-    s->kinds = rng_of(run->seed, replication, 1);
-    s->causes = rng_of(run->seed, replication, 2);
+    s->times = rh_run_rng_new(run->seed, replication, 0);
+    s->kinds = rh_run_rng_new(run->seed, replication, 1);
+    s->causes = rh_run_rng_new(run->seed, replication, 2);
     if (run->law == RH_LAW_BAD_NODES)
         s->bad = (int32_t)gsl_ran_binomial(s->kinds, run->bad_frac, (unsigned)run->nodes_count);
     s->per_s = run->law == RH_LAW_TRACE ? 0 : rate_with(run, s->bad);

@@ -2,7 +2,12 @@
 /* The failures of one replication, in order: drawn by the time to the next one, never step by step.
  * Time is that in which the job runs, so that policies that lose different amounts of time meet the same
  * failures; a trace is by the clock. Different streams of one seed are independent. */
+#include <gsl/gsl_rng.h>
+
 #include "strategies/run/training_run.h"
+
+/* A generator for one purpose of one replication; others of the same seed are independent. Caller frees. */
+gsl_rng *rh_run_rng_new(uint64_t seed, int32_t replication, uint64_t purpose);
 
 typedef struct RhFailureStream RhFailureStream;
 

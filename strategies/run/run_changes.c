@@ -2,8 +2,9 @@
 
 #include "strategies/run/policies/policies.h"
 
-#define CHANGE_RUNS 100
-#define GAIN_LEAST  5e-4 /* of the goodput: less is noise */
+#define CHANGE_RUNS  100
+#define SLOW_FOUND_S 600.0
+#define GAIN_LEAST   5e-4 /* of the goodput: less is noise */
 
 static void best_interval(RhTrainingRun *run)
 {
@@ -52,6 +53,17 @@ static void replica_groups(RhTrainingRun *run)
     other_policy(run, "groups");
 }
 
+static void slow_found(RhTrainingRun *run)
+{
+    if (run->slow_every_s > 0)
+        run->slow_found_s = SLOW_FOUND_S;
+}
+
+static void no_stalls(RhTrainingRun *run)
+{
+    run->stall_every_s = 0;
+}
+
 static const struct {
     const char *change;
     void (*apply)(RhTrainingRun *run);
@@ -60,6 +72,8 @@ static const struct {
     {"failures detected in 1 min", detected_soon},
     {"storage four times as fast", faster_storage},
     {"start-up in half the time", quick_start},
+    {"slow GPUs found in 10 min and removed", slow_found},
+    {"no stalls", no_stalls},
     {"twice the spares", twice_the_spares},
     {"copies in peers' memory (policy memory)", copies_in_memory},
     {"replica groups (policy groups)", replica_groups},

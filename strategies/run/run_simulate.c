@@ -4,6 +4,7 @@
 
 #include "strategies/run/failure_stream.h"
 #include "strategies/run/run_segment.h"
+#include "strategies/run/run_slowness.h"
 #include "strategies/run/spot/node_pool.h"
 
 #define STUCK_TIMES 100  /* as long as its work: no answer that anybody waits for */
@@ -12,7 +13,8 @@
 typedef struct {
     RhRunState state;
     RhFailureStream *stream;
-    RhNodePool *pool;     /* NULL: all nodes are there */
+    RhNodePool *pool; /* NULL: all nodes are there */
+    RhRunSlowness *slowness;
     int32_t pool_missing; /* nodes that it does not give */
     double every_s;
     double stop_s; /* of the next planned stop, by the clock */
@@ -20,9 +22,21 @@ typedef struct {
     bool cut;      /* by the deadline */
 } Walk;
 
+/* Speed of the nodes at work, none of them slow. */
 static double size_frac(const RhRunState *s)
 {
     return rh_run_speed_frac(s->run, s->missing);
+}
+
+/* Share of the nodes at work, which fail. */
+static double nodes_frac(const RhRunState *s)
+{
+    return fmax(1 - (double)s->missing / s->run->nodes_count, 0);
+}
+
+static double slow_times(const Walk *w)
+{
+    return rh_run_slowness_times(w->slowness, w->state.t_s);
 }
 
 static void spend(RhRunState *s, RhRunTime what, double time_s)
@@ -33,18 +47,20 @@ static void spend(RhRunState *s, RhRunTime what, double time_s)
 
 /* Counts what is behind a checkpoint now: work of before the segment, whose time is open, and of the segment. What
  * that took beyond the work is a smaller size, or a checkpoint that did not become whole. */
-static void settle(RhRunState *s, const RhSegmentState *segment, double speed_frac)
+static void settle(RhRunState *s, const RhSegmentState *segment, double size, double slow)
 {
     if (segment->safe_s <= 0)
         return;
-    double shrunk_s = fmax(segment->compute_s * (1 - speed_frac), 0);
-    double rest_s = segment->compute_s + s->open_s - segment->safe_s - shrunk_s;
+    double shrunk_s = fmax(segment->compute_s / slow * (1 - size), 0);
+    double slow_s = segment->compute_s * (1 - 1 / slow) + s->open_slow_s;
+    double rest_s = segment->compute_s + s->open_s - segment->safe_s - shrunk_s - slow_s;
     s->spent_s[RH_RUN_COMPUTE] += segment->safe_s;
     s->spent_s[RH_RUN_SHRUNK] += shrunk_s;
+    s->spent_s[RH_RUN_SLOW] += slow_s;
     s->spent_s[RH_RUN_CHECKPOINT] += segment->checkpoint_s;
     s->spent_s[s->run->policy->goes_on ? RH_RUN_SHRUNK : RH_RUN_LOST] += rest_s;
     s->done_s += segment->safe_s;
-    s->open_s = 0;
+    s->open_s = s->open_slow_s = 0;
 }
 
 static RhRunSegment segment_of(const Walk *w)
@@ -55,7 +71,7 @@ static RhRunSegment segment_of(const Walk *w)
                           .write_s = c->write_s,
                           .drain_s = c->drain_s,
                           .slow_frac = c->slow_frac,
-                          .speed_frac = size_frac(s),
+                          .speed_frac = size_frac(s) / slow_times(w),
                           .left_s = s->run->work_s - s->done_s,
                           .position_s = s->position_s};
 }
@@ -65,9 +81,12 @@ static bool run_for(Walk *w, const RhRunSegment *segment, double time_s)
 {
     RhRunState *s = &w->state;
     RhSegmentState after = rh_run_segment_after(segment, time_s);
-    rh_failure_stream_run(w->stream, segment->speed_frac, time_s);
+    double slow = slow_times(w), size = size_frac(s);
+    double from_s = after.safe_s > 0 ? 0 : s->position_s;
+    rh_failure_stream_run(w->stream, nodes_frac(s), time_s);
     s->t_s += time_s;
-    settle(s, &after, segment->speed_frac);
+    settle(s, &after, size, slow);
+    s->open_slow_s += (after.position_s - from_s) * (slow - 1) / size;
     s->position_s = after.position_s;
     s->open_s += after.safe_s > 0 || after.finished ? after.open_s : time_s;
     return after.finished;
@@ -94,14 +113,14 @@ static void restart(Walk *w, double restart_s, int32_t component)
     RhRunState *s = &w->state;
     double limit_s = STUCK_TIMES * s->run->work_s;
     while (s->t_s <= limit_s) {
-        double next_s = rh_failure_stream_next_s(w->stream, fmax(size_frac(s), 1e-9), s->t_s);
+        double next_s = rh_failure_stream_next_s(w->stream, fmax(nodes_frac(s), 1e-9), s->t_s);
         if (next_s >= restart_s) {
-            rh_failure_stream_run(w->stream, size_frac(s), restart_s);
+            rh_failure_stream_run(w->stream, nodes_frac(s), restart_s);
             spend(s, RH_RUN_RESTART, restart_s);
             if (component < 0 || !rh_failure_stream_missed(w->stream))
                 break;
         } else {
-            rh_failure_stream_run(w->stream, size_frac(s), next_s);
+            rh_failure_stream_run(w->stream, nodes_frac(s), next_s);
             spend(s, RH_RUN_RESTART, next_s);
             component = rh_failure_stream_strike(w->stream);
         }
@@ -179,6 +198,7 @@ static void lose_work(RhRunState *s, const RhRunRecovery *next)
     double kept_frac = s->position_s > 0 ? kept_s / s->position_s : 0;
     s->spent_s[RH_RUN_LOST] += s->open_s * (1 - kept_frac);
     s->open_s *= kept_frac;
+    s->open_slow_s *= kept_frac;
     s->position_s = kept_s;
 }
 
@@ -222,11 +242,9 @@ static void change_pool(Walk *w)
     s->failures_count++;
     spend(s, RH_RUN_DETECTION, run->detection_s);
     (void)rh_node_pool_advance(w->pool, s->t_s);
-    RhRunFailure failure = {0};
+    RhRunFailure failure = {.by_pool = true};
     RhRunRecovery next = {0};
-    int32_t before = s->missing;
     run->policy->recover(s, &failure, &next);
-    s->missing = before; /* the pool says what is missing */
     lose_work(s, &next);
     if (run->policy->goes_on)
         use_pool(w);
@@ -243,14 +261,21 @@ static void stop(Walk *w)
     const RhTrainingRun *run = s->run;
     s->spent_s[RH_RUN_COMPUTE] += s->position_s;
     s->spent_s[run->policy->goes_on ? RH_RUN_SHRUNK : RH_RUN_CHECKPOINT] +=
-        s->open_s - s->position_s;
+        s->open_s - s->position_s - s->open_slow_s;
+    s->spent_s[RH_RUN_SLOW] += s->open_slow_s;
     s->done_s += s->position_s;
-    s->position_s = s->open_s = 0;
+    s->position_s = s->open_s = s->open_slow_s = 0;
     spend(s, RH_RUN_CHECKPOINT, run->checkpoint.write_s + run->checkpoint.drain_s);
     spend(s, RH_RUN_PLANNED, run->stop_s);
     while (w->stop_s <= s->t_s)
         w->stop_s += run->stop_every_s;
     restart(w, rh_run_restart_s(run), -1);
+}
+
+/* The next moment at which a checkpoint is safe, and not a rounding error before. */
+static double safe_from(const RhRunSegment *segment, double time_s)
+{
+    return rh_run_segment_next_safe_s(segment, time_s) * (1 + 1e-12);
 }
 
 /* Time until the run is cut, for a planned stop or to take nodes back; HUGE_VAL: nothing cuts it. */
@@ -259,13 +284,37 @@ static double cut_s(const Walk *w, const RhRunSegment *segment)
     const RhRunState *s = &w->state;
     double stop = fmax(w->stop_s - s->t_s, 0);
     double pool = w->pool ? fmax(rh_node_pool_next_s(w->pool) - s->t_s, 0) : HUGE_VAL;
-    double cut = fmin(stop, pool);
+    double slow = fmax(rh_run_slowness_next_s(w->slowness, s->t_s) - s->t_s, 0);
+    double found = rh_run_slowness_found_s(w->slowness) - s->t_s;
+    if (found < HUGE_VAL)
+        slow = fmin(slow, safe_from(segment, fmax(found, 0)));
+    double cut = fmin(fmin(stop, pool), slow);
     if (!s->run->policy->goes_on || s->missing == 0)
         return cut;
     double back = w->waits ? 0 : fmax(rh_events_next_s(s->events) - s->t_s, 0);
     if (back < HUGE_VAL && !s->run->policy->joins_any_time)
-        back = rh_run_segment_next_safe_s(segment, back);
+        back = safe_from(segment, back);
     return fmin(cut, back);
+}
+
+/* A slow GPU begins, ends, or is removed: its node leaves, as if it had failed, at a checkpoint. A pause. */
+static void change_speed(Walk *w)
+{
+    RhRunState *s = &w->state;
+    bool changes = rh_run_slowness_next_s(w->slowness, s->t_s) <= s->t_s;
+    if (!changes && rh_run_slowness_found_s(w->slowness) <= s->t_s &&
+        rh_run_slowness_is_slow(w->slowness, s->t_s)) {
+        RhRunFailure failure = {.nodes_away = 1, .repair_s = s->run->repair_s};
+        RhRunRecovery next = {0};
+        rh_run_slowness_remove(w->slowness);
+        s->run->policy->recover(s, &failure, &next);
+        lose_work(s, &next); /* what an asynchronous checkpoint does not hold */
+        spend(s, RH_RUN_WAIT, next.wait_s);
+        restart(w, next.restart_s, -1);
+        wait_for_nodes(w);
+        return;
+    }
+    spend(s, RH_RUN_SLOW, rh_run_slowness_change(w->slowness, s->t_s));
 }
 
 /* What happens at a cut. */
@@ -276,8 +325,10 @@ static void change(Walk *w)
         stop(w);
     else if (w->pool && rh_node_pool_next_s(w->pool) <= s->t_s)
         change_pool(w);
-    else
+    else if (s->run->policy->goes_on && (w->waits || rh_events_next_s(s->events) <= s->t_s))
         join(w);
+    else
+        change_speed(w);
 }
 
 /* Waits for the first nodes of the pool. */
@@ -312,7 +363,7 @@ static void walk(Walk *w)
             return;
         RhRunSegment segment = segment_of(w);
         double end_s = rh_run_segment_length_s(&segment), cut = cut_s(w, &segment);
-        double failure_s = rh_failure_stream_next_s(w->stream, segment.speed_frac, s->t_s);
+        double failure_s = rh_failure_stream_next_s(w->stream, nodes_frac(s), s->t_s);
         if (end_s <= fmin(failure_s, cut)) {
             finished = run_for(w, &segment, end_s * (1 + 1e-12));
         } else if (cut < failure_s) {
@@ -336,11 +387,13 @@ RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t r
     }
     g_autoptr(RhEvents) events = rh_events_new();
     g_autoptr(RhFailureStream) stream = rh_failure_stream_new(run, replication);
+    g_autoptr(RhRunSlowness) slowness = rh_run_slowness_new(run, replication);
     g_autoptr(RhNodePool) pool = run->spot ? rh_node_pool_new(run->spot, run->spot_count) : NULL;
     Walk w = {
         .state = {.run = run, .hot = run->hot_spares, .cold = run->cold_spares, .events = events},
         .stream = stream,
         .pool = pool,
+        .slowness = slowness,
         .stop_s = run->stop_every_s > 0 ? run->stop_every_s : HUGE_VAL,
         .every_s = fmin(every_s, run->work_s)};
     walk(&w);

@@ -11,11 +11,12 @@ typedef enum {
 typedef struct {
     const RhTrainingRun *run;
     double t_s;
-    double done_s;     /* work that is safe */
-    double position_s; /* work after that */
-    double open_s;     /* time since then */
-    int32_t hot, cold; /* spares at hand */
-    int32_t missing;   /* nodes that the job goes on without */
+    double done_s;      /* work that is safe */
+    double position_s;  /* work after that */
+    double open_s;      /* time since then ... */
+    double open_slow_s; /* ... of which steps were slow */
+    int32_t hot, cold;  /* spares at hand */
+    int32_t missing;    /* nodes that the job goes on without */
     RhEvents *events;
     double spent_s[RH_RUN_TIMES_LAST];
     int64_t failures_count, failures_hidden_count; /* those that struck a restart are hidden */
@@ -24,6 +25,7 @@ typedef struct {
 /* A failure, once it is diagnosed. */
 typedef struct {
     int32_t nodes_away; /* for repair; 0: none */
+    bool by_pool;       /* a pool took the node, and says itself what is missing */
     double repair_s;
 } RhRunFailure;
 

@@ -21,9 +21,21 @@
 #define SEARCH_RUNS_LEAST 4
 #define SEARCH_FAILURES   64000
 
+/* Mean time between events that end the job: failures, and nodes that a trace takes away. */
+static double mean_between_s(const RhTrainingRun *run)
+{
+    int32_t taken = 0;
+    for (int32_t i = 0; i < run->spot_count; i++)
+        taken += !run->spot[i].joins;
+    double per_s = run->mtbf_s > 0 ? 1 / run->mtbf_s : 0;
+    if (taken > 0)
+        per_s += taken / fmax(run->spot[run->spot_count - 1].t_s, 1);
+    return per_s > 0 ? 1 / per_s : 0;
+}
+
 static RhIntervalProblem interval_problem(const RhTrainingRun *run)
 {
-    return (RhIntervalProblem){.mtbf_s = run->mtbf_s,
+    return (RhIntervalProblem){.mtbf_s = mean_between_s(run),
                                .write_s = run->checkpoint.write_s,
                                .down_s = rh_run_down_s(run),
                                .restart_s = rh_run_restart_s(run)};
@@ -34,7 +46,8 @@ static bool is_closed(const RhTrainingRun *run)
 {
     return run->law == RH_LAW_EXPONENTIAL && !run->policy->takes_spares && !run->policy->goes_on &&
            !run->policy->simulate && !run->spot && run->checkpoint.drain_s <= 0 &&
-           run->missed_frac <= 0 && run->stop_every_s <= 0;
+           run->missed_frac <= 0 && run->stop_every_s <= 0 && run->slow_every_s <= 0 &&
+           run->stall_every_s <= 0;
 }
 
 /* Work and checkpoint must have time to be written: the shortest interval is that of the writing. */
@@ -222,12 +235,14 @@ static bool draw(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
 bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **error)
 {
     RhIntervalProblem p = interval_problem(run);
-    RhRunResult out = {.young_s = rh_interval_young_s(&p),
-                       .daly_s = rh_interval_daly_s(&p),
-                       .exact_s = rh_interval_best_s(&p)};
+    double jitter =
+        1 + run->jitter_frac; /* work between two checkpoints takes so many times as long */
+    RhRunResult out = {.young_s = rh_interval_young_s(&p) / jitter,
+                       .daly_s = rh_interval_daly_s(&p) / jitter,
+                       .exact_s = rh_interval_best_s(&p) / jitter};
     out.every_s = fmin(every_of(run, &out), run->work_s);
     if (is_closed(run))
-        out.exact_goodput_frac = rh_interval_goodput_frac(&p, out.every_s);
+        out.exact_goodput_frac = rh_interval_goodput_frac(&p, out.every_s * jitter) / jitter;
     if (is_closed(run) && out.exact_goodput_frac < 0.01)
         return fail_stuck(run, out.every_s, false, error);
     Sample sample = {.time_s = g_array_new(FALSE, FALSE, sizeof(double)),

@@ -10,8 +10,8 @@
 const char *rh_run_time_name(RhRunTime time)
 {
     static const char *const names[RH_RUN_TIMES_LAST] = {
-        "compute",   "smaller size",      "checkpoints", "lost work",    "detection",
-        "diagnosis", "waiting for nodes", "restarts",    "planned stops"};
+        "compute",   "smaller size", "slow steps",        "checkpoints", "lost work",
+        "detection", "diagnosis",    "waiting for nodes", "restarts",    "planned stops"};
     return names[time];
 }
 
@@ -105,6 +105,9 @@ bool rh_training_run_check(const RhTrainingRun *run, GError **error)
                        run->work_s / YEAR_S);
     if (run->law != RH_LAW_TRACE && !(run->mtbf_s > 0))
         return rh_fail(error, RH_ERROR_USAGE, "the time between failures is more than 0");
+    if (run->slow_frac < 0 || run->jitter_frac < 0 ||
+        (run->slow_every_s > 0 && !(run->slow_lasts_s > 0)))
+        return rh_fail(error, RH_ERROR_USAGE, "slow GPUs make steps longer, and last some time");
     if (run->missed_frac < 0 || run->missed_frac >= 1)
         return rh_fail(error, RH_ERROR_USAGE,
                        "a share of failures of which the cause stays is less than 100 %%");

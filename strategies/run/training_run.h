@@ -92,6 +92,11 @@ typedef struct {
     const RhSpotEvent
         *spot; /* nodes that come and go, ascending; NULL: all are there from the start */
     int32_t spot_count;
+    double jitter_frac; /* by which the mean step is longer than the median, which work_s has */
+    /* A slow GPU that all wait for: how often one of the job begins, by how much steps are longer then, how long it
+     * lasts in the mean, and after what time it is found, to be removed at the next checkpoint (0: never). */
+    double slow_every_s, slow_frac, slow_lasts_s, slow_found_s;
+    double stall_every_s, stall_s; /* pauses, as of data loading: how often, how long; 0: none */
     const double
         *speeds; /* of the job, by the replica groups at work, from 0 to all; NULL: their share */
     uint64_t seed;
@@ -106,6 +111,7 @@ typedef struct {
 typedef enum {
     RH_RUN_COMPUTE,    /* steps that count */
     RH_RUN_SHRUNK,     /* what these took longer at a smaller size */
+    RH_RUN_SLOW,       /* jitter, slow GPUs, stalls */
     RH_RUN_CHECKPOINT, /* writing, and what writing slows down */
     RH_RUN_LOST,       /* steps and checkpoints that a failure undid */
     RH_RUN_DETECTION,

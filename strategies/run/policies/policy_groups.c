@@ -6,6 +6,8 @@ static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecover
 {
     const RhTrainingRun *run = state->run;
     *out = (RhRunRecovery){.restart_s = run->reshape_s, .keeps_work = true};
+    if (failure->by_pool)
+        return;
     double away_s = run->startup_s + run->memory_read_s;
     if (failure->nodes_away > 0 && !run->spares_endless)
         away_s += failure->repair_s;

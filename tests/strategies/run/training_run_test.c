@@ -434,10 +434,66 @@ static void nodes_of_a_trace_come_and_go(void)
     CU_ASSERT_TRUE(less.time_s.mean < r.time_s.mean && less.spent_s[RH_RUN_SHRUNK] > 0);
     CU_ASSERT_DOUBLE_EQUAL(less.spent_s[RH_RUN_COMPUTE], run.work_s, 1e-6);
     run.policy = rh_run_policy_by_name("groups");
-    CU_ASSERT_TRUE(replicated(&run).time_s.mean < less.time_s.mean);
+    RhRunResult groups = replicated(&run);
+    CU_ASSERT_TRUE(groups.time_s.mean < less.time_s.mean);
+    CU_ASSERT_TRUE(groups.goodput_frac < 1); /* three nodes do not do the work of four */
+    CU_ASSERT_DOUBLE_EQUAL(groups.spent_s[RH_RUN_COMPUTE], run.work_s, 1e-6);
     run.policy = rh_run_policy_by_name("restart");
     run.spot_count = 5; /* no fourth node comes */
     expect_error(&run, RH_ERROR_NO_ANSWER);
+}
+
+/* A slow GPU is there for a share of the time that a queue without end of servers is busy, 1 - e^(-lasts/every),
+ * and steps are longer then; jitter makes all of them longer, and pauses add up. */
+static void slow_steps_are_counted(void)
+{
+    RhTrainingRun run = llama_3();
+    run.mtbf_s = 1e15;
+    run.jitter_frac = 0.01;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_SLOW], 0.01 * run.work_s, 1e-6 * run.work_s);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_COMPUTE], run.work_s, 1e-9 * run.work_s);
+    run.jitter_frac = 0;
+    run.stall_every_s = HOUR_S;
+    run.stall_s = 36;
+    CU_ASSERT_DOUBLE_EQUAL(replicated(&run).spent_s[RH_RUN_SLOW], 0.01 * run.work_s * 1800 / 1770,
+                           1e-3 * run.work_s);
+    run.stall_every_s = 0;
+    run.slow_every_s = 4 * HOUR_S;
+    run.slow_lasts_s = HOUR_S;
+    run.slow_frac = 0.25;
+    r = replicated(&run);
+    double there = 1 - exp(-0.25), time_s = r.time_s.mean;
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_SLOW], there * 0.2 * time_s, 0.01 * time_s);
+    CU_ASSERT_DOUBLE_EQUAL(r.spent_s[RH_RUN_COMPUTE], run.work_s, 1e-9 * run.work_s);
+    run.slow_found_s =
+        60; /* and removed at the next checkpoint, within half an hour, with a restart */
+    RhRunResult found = replicated(&run);
+    CU_ASSERT_TRUE(found.spent_s[RH_RUN_SLOW] < 0.6 * r.spent_s[RH_RUN_SLOW]);
+    CU_ASSERT_TRUE(found.spent_s[RH_RUN_RESTART] > 0 && found.spent_s[RH_RUN_LOST] < 1e-3 * time_s);
+    run.mtbf_s = 3 * HOUR_S;
+    run.checkpoint.drain_s = 100;
+    for (const RhRunPolicy *const *policy = rh_run_policies(); *policy; policy++) {
+        run.policy = *policy;
+        RhRunOutcome out = rh_run_simulate(&run, 1800, 3);
+        double sum = 0;
+        for (int k = 0; k < RH_RUN_TIMES_LAST; k++) {
+            CU_ASSERT_TRUE(out.spent_s[k] >= -1e-6 * out.time_s);
+            sum += out.spent_s[k];
+        }
+        CU_ASSERT_DOUBLE_EQUAL(sum, out.time_s, 1e-9 * out.time_s);
+    }
+}
+
+/* The closed form holds with jitter: work between two checkpoints takes longer, the checkpoint does not. */
+static void jitter_keeps_the_closed_form(void)
+{
+    RhTrainingRun run = llama_3();
+    run.jitter_frac = 0.1;
+    run.detection_s = 300;
+    run.checkpoint.every_s = 0;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_TRUE(fabs(r.ettr_frac / r.exact_goodput_frac - 1) < 1.7 * r.half_frac);
 }
 
 /* Draws that would take hours end at the deadline, and those until then are the answer. */
@@ -468,6 +524,8 @@ int main(void)
         {"missed_causes_come_again", missed_causes_come_again},
         {"planned_stops_lose_no_work", planned_stops_lose_no_work},
         {"nodes_of_a_trace_come_and_go", nodes_of_a_trace_come_and_go},
+        {"slow_steps_are_counted", slow_steps_are_counted},
+        {"jitter_keeps_the_closed_form", jitter_keeps_the_closed_form},
         {"a_deadline_ends_the_draws", a_deadline_ends_the_draws},
         {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
