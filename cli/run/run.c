@@ -214,18 +214,41 @@ static char *about_rates(const Query *q)
                            law);
 }
 
+/* Writes the page: where the time goes, one run, and all of them. */
+static bool write_page(const Query *q, const RhRunAnswer *answer, RhPage *page, GError **error)
+{
+    g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(RhRunInterval));
+    RhRunOutcome one =
+        rh_run_simulate_spans(&q->run, answer->result->every_s, answer->result->middle, spans);
+    g_autofree char *parts = rh_report_run_time_svg(answer),
+                    *spread = rh_report_run_spread_svg(answer),
+                    *strip = rh_report_run_spans_svg(answer, spans, one.time_s);
+    RhPagePicture pictures[] = {
+        {.id = "run-time",
+         .title = "Where the time goes",
+         .caption = "Parts of the mean time over all drawn runs; together they are the whole run.",
+         .svg = parts},
+        {.id = "run-spread",
+         .title = "How long drawn runs take",
+         .caption = "Share of the drawn runs that are done by a time; below, the goodput of a run "
+                    "of that length.",
+         .svg = spread},
+        {.id = "run-spans",
+         .title = "One run",
+         .caption = "The drawn run nearest to the median, a twelfth in each row; checkpoints that "
+                    "become whole are not drawn.",
+         .svg = strip}};
+    page->pictures = pictures;
+    page->pictures_count = q->run.policy->simulate ? 2 : 3;
+    return rh_outputs_write_page(q->a->outputs, page, error);
+}
+
 static bool write_files(const Query *q, const RhRunAnswer *answer, const char *text,
                         const char *json, GError **error)
 {
-    bool wanted = rh_outputs_find(q->a->outputs, RH_OUTPUT_HTML) != NULL;
-    g_autofree char *svg = wanted ? rh_report_run_time_svg(answer) : NULL;
-    RhPagePicture picture = {.id = "run-time",
-                             .title = "Where the time goes",
-                             .caption = "Parts of the mean time over all drawn runs; together they "
-                                        "are the whole run.",
-                             .svg = svg};
-    RhPage page = {
-        .command = "run", .answer = text, .json = json, .pictures = &picture, .pictures_count = 1};
+    RhPage page = {.command = "run", .answer = text, .json = json};
+    if (rh_outputs_find(q->a->outputs, RH_OUTPUT_HTML))
+        return write_page(q, answer, &page, error);
     return rh_outputs_write_page(q->a->outputs, &page, error);
 }
 

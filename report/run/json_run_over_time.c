@@ -118,6 +118,10 @@ char *rh_report_run_over_time_json(const RhRunAnswer *a)
     rh_put_known(w, "error_frac", a->error_frac);
     rh_json_put_number(w, "work_s", a->run->work_s);
     put_spread(w, "time_s", &r->time_s, 1);
+    rh_json_begin_array(w, "time_quantiles_s");
+    for (int i = 0; i < RH_RUN_QUANTILES; i++)
+        rh_json_put_number(w, NULL, r->times_s[i]);
+    rh_json_end_array(w);
     rh_json_put_number(w, "goodput_frac", r->goodput_frac);
     rh_json_put_number(w, "ettr_frac", r->ettr_frac);
     put_spread(w, "ettr", &r->ettr, 1);

@@ -39,8 +39,16 @@ static double slow_times(const Walk *w)
     return rh_run_slowness_times(w->slowness, w->state.t_s);
 }
 
+static void note(RhRunState *s, RhRunTime what, double from_s, double to_s)
+{
+    RhRunInterval span = {from_s, to_s, what};
+    if (s->spans && to_s > from_s)
+        g_array_append_val(s->spans, span);
+}
+
 static void spend(RhRunState *s, RhRunTime what, double time_s)
 {
+    note(s, what, s->t_s, s->t_s + time_s);
     s->spent_s[what] += time_s;
     s->t_s += time_s;
 }
@@ -84,6 +92,10 @@ static bool run_for(Walk *w, const RhRunSegment *segment, double time_s)
     double slow = slow_times(w), size = size_frac(s);
     double from_s = after.safe_s > 0 ? 0 : s->position_s;
     rh_failure_stream_run(w->stream, nodes_frac(s), time_s);
+    if (size < 1)
+        note(s, RH_RUN_SHRUNK, s->t_s, s->t_s + time_s);
+    else if (rh_run_slowness_is_slow(w->slowness, s->t_s))
+        note(s, RH_RUN_SLOW, s->t_s, s->t_s + time_s);
     s->t_s += time_s;
     settle(s, &after, size, slow);
     s->open_slow_s += (after.position_s - from_s) * (slow - 1) / size;
@@ -188,8 +200,8 @@ static void wait_for_pool(Walk *w)
     }
 }
 
-/* Undoes what was done since the last checkpoint, but for what the policy keeps. */
-static void lose_work(RhRunState *s, const RhRunRecovery *next)
+/* Undoes what was done since the last checkpoint, but for what the policy keeps; the run stood at `at_s`. */
+static void lose_work(RhRunState *s, const RhRunRecovery *next, double at_s)
 {
     double kept_s = !next->keeps_work ? 0
                     : next->keeps_every_s <= 0
@@ -197,6 +209,7 @@ static void lose_work(RhRunState *s, const RhRunRecovery *next)
                         : floor(s->position_s / next->keeps_every_s) * next->keeps_every_s;
     double kept_frac = s->position_s > 0 ? kept_s / s->position_s : 0;
     s->spent_s[RH_RUN_LOST] += s->open_s * (1 - kept_frac);
+    note(s, RH_RUN_LOST, at_s - s->open_s * (1 - kept_frac), at_s);
     s->open_s *= kept_frac;
     s->open_slow_s *= kept_frac;
     s->position_s = kept_s;
@@ -207,8 +220,9 @@ static void fail(Walk *w)
     RhRunState *s = &w->state;
     s->failures_count++;
     int32_t component = rh_failure_stream_strike(w->stream);
+    double at_s = s->t_s;
     RhRunRecovery next = recover(w, component);
-    lose_work(s, &next);
+    lose_work(s, &next, at_s);
     spend(s, RH_RUN_WAIT, next.wait_s);
     restart(w, next.restart_s, component);
     wait_for_nodes(w);
@@ -240,12 +254,13 @@ static void change_pool(Walk *w)
         return;
     }
     s->failures_count++;
+    double at_s = s->t_s;
     spend(s, RH_RUN_DETECTION, run->detection_s);
     (void)rh_node_pool_advance(w->pool, s->t_s);
     RhRunFailure failure = {.by_pool = true};
     RhRunRecovery next = {0};
     run->policy->recover(s, &failure, &next);
-    lose_work(s, &next);
+    lose_work(s, &next, at_s);
     if (run->policy->goes_on)
         use_pool(w);
     else
@@ -308,7 +323,7 @@ static void change_speed(Walk *w)
         RhRunRecovery next = {0};
         rh_run_slowness_remove(w->slowness);
         s->run->policy->recover(s, &failure, &next);
-        lose_work(s, &next); /* what an asynchronous checkpoint does not hold */
+        lose_work(s, &next, s->t_s); /* what an asynchronous checkpoint does not hold */
         spend(s, RH_RUN_WAIT, next.wait_s);
         restart(w, next.restart_s, -1);
         wait_for_nodes(w);
@@ -380,6 +395,12 @@ static void walk(Walk *w)
 
 RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t replication)
 {
+    return rh_run_simulate_spans(run, every_s, replication, NULL);
+}
+
+RhRunOutcome rh_run_simulate_spans(const RhTrainingRun *run, double every_s, int32_t replication,
+                                   GArray *spans)
+{
     if (run->policy->simulate) {
         RhRunOutcome own;
         run->policy->simulate(run, every_s, replication, &own);
@@ -389,13 +410,16 @@ RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t r
     g_autoptr(RhFailureStream) stream = rh_failure_stream_new(run, replication);
     g_autoptr(RhRunSlowness) slowness = rh_run_slowness_new(run, replication);
     g_autoptr(RhNodePool) pool = run->spot ? rh_node_pool_new(run->spot, run->spot_count) : NULL;
-    Walk w = {
-        .state = {.run = run, .hot = run->hot_spares, .cold = run->cold_spares, .events = events},
-        .stream = stream,
-        .pool = pool,
-        .slowness = slowness,
-        .stop_s = run->stop_every_s > 0 ? run->stop_every_s : HUGE_VAL,
-        .every_s = fmin(every_s, run->work_s)};
+    Walk w = {.state = {.run = run,
+                        .hot = run->hot_spares,
+                        .cold = run->cold_spares,
+                        .events = events,
+                        .spans = spans},
+              .stream = stream,
+              .pool = pool,
+              .slowness = slowness,
+              .stop_s = run->stop_every_s > 0 ? run->stop_every_s : HUGE_VAL,
+              .every_s = fmin(every_s, run->work_s)};
     walk(&w);
     RhRunOutcome out = {.time_s = w.state.t_s,
                         .failures_count = w.state.failures_count,

@@ -8,6 +8,12 @@ typedef enum {
     RH_RUN_GROUP_BACK     /* a replica group has caught up: `who` nodes */
 } RhRunEvent;
 
+/* A stretch of a replication that was not plain computing. */
+typedef struct {
+    double from_s, to_s;
+    RhRunTime what;
+} RhRunInterval;
+
 typedef struct {
     const RhTrainingRun *run;
     double t_s;
@@ -18,6 +24,7 @@ typedef struct {
     int32_t hot, cold;  /* spares at hand */
     int32_t missing;    /* nodes that the job goes on without */
     RhEvents *events;
+    GArray *spans; /* RhRunInterval, in order of their ends; NULL: not wanted */
     double spent_s[RH_RUN_TIMES_LAST];
     int64_t failures_count, failures_hidden_count; /* those that struck a restart are hidden */
 } RhRunState;

@@ -191,7 +191,17 @@ static void conclude(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
 {
     guint count = sample->time_s->len;
     out->half_frac = half_frac_of(sample->time_s);
+    GArray *drawn = g_array_copy(sample->time_s);
     out->time_s = spread_of((double *)(void *)sample->time_s->data, count);
+    for (int i = 0; i < RH_RUN_QUANTILES; i++)
+        out->times_s[i] =
+            gsl_stats_quantile_from_sorted_data((const double *)(const void *)sample->time_s->data,
+                                                1, count, (double)i / (RH_RUN_QUANTILES - 1));
+    for (guint i = 0; i < count; i++)
+        if (fabs(g_array_index(drawn, double, i) - out->time_s.p50) <
+            fabs(g_array_index(drawn, double, (guint)out->middle) - out->time_s.p50))
+            out->middle = (int32_t)i;
+    g_array_unref(drawn);
     out->ettr = spread_of((double *)(void *)sample->ettr->data, count);
     out->failures = spread_of((double *)(void *)sample->failures->data, count);
     for (int k = 0; k < RH_RUN_TIMES_LAST; k++)

@@ -3,6 +3,8 @@
  * when the mean's 95 % interval is narrow enough. */
 #include "strategies/run/run_simulate.h"
 
+#define RH_RUN_QUANTILES 21
+
 typedef struct {
     double mean, p10, p50, p90;
 } RhRunSpread;
@@ -10,6 +12,8 @@ typedef struct {
 typedef struct {
     double every_s; /* work between two checkpoints: as given, or searched */
     RhRunSpread time_s;
+    double times_s[RH_RUN_QUANTILES]; /* of the run, at shares from 0 to 1 of the drawn ones */
+    int32_t middle;                   /* the replication nearest to the median */
     double goodput_frac; /* of the GPU time that is paid for, what counts; idle spares are paid */
     double ettr_frac;    /* of the time that the run takes, what counts */
     RhRunSpread ettr;    /* over replications; p10 is the bad end */

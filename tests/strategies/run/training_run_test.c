@@ -319,6 +319,10 @@ static void a_seed_gives_the_same_run(void)
 {
     RhTrainingRun run = llama_3();
     RhRunResult a = replicated(&run), b = replicated(&run);
+    CU_ASSERT_EQUAL(a.times_s[2], a.time_s.p10);
+    CU_ASSERT_EQUAL(a.times_s[10], a.time_s.p50);
+    CU_ASSERT_DOUBLE_EQUAL(rh_run_simulate(&run, a.every_s, a.middle).time_s, a.time_s.p50,
+                           1e-3 * a.time_s.p50);
     CU_ASSERT_EQUAL(a.time_s.p90, b.time_s.p90);
     run.seed = 2;
     CU_ASSERT_NOT_EQUAL(replicated(&run).time_s.p90, a.time_s.p90);
@@ -496,6 +500,29 @@ static void jitter_keeps_the_closed_form(void)
     CU_ASSERT_TRUE(fabs(r.ettr_frac / r.exact_goodput_frac - 1) < 1.7 * r.half_frac);
 }
 
+/* Spans of a run lie in it, and those of a kind are as long as the time that went there. */
+static void spans_are_where_the_time_went(void)
+{
+    RhTrainingRun run = llama_3();
+    run.detection_s = 600;
+    run.stop_every_s = 10 * DAY_S;
+    run.stop_s = HOUR_S;
+    g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(RhRunInterval));
+    RhRunOutcome out = rh_run_simulate_spans(&run, 1800, 7, spans);
+    double sum_s[RH_RUN_TIMES_LAST] = {0};
+    for (guint i = 0; i < spans->len; i++) {
+        const RhRunInterval *span = &g_array_index(spans, RhRunInterval, i);
+        CU_ASSERT_TRUE(span->from_s >= 0 && span->to_s <= out.time_s);
+        sum_s[span->what] += span->to_s - span->from_s;
+    }
+    static const RhRunTime whole[] = {RH_RUN_LOST, RH_RUN_DETECTION, RH_RUN_RESTART,
+                                      RH_RUN_PLANNED};
+    for (size_t i = 0; i < G_N_ELEMENTS(whole); i++) {
+        CU_ASSERT_TRUE(sum_s[whole[i]] > 0);
+        CU_ASSERT_DOUBLE_EQUAL(sum_s[whole[i]], out.spent_s[whole[i]], 1e-6 * out.time_s);
+    }
+}
+
 /* Draws that would take hours end at the deadline, and those until then are the answer. */
 static void a_deadline_ends_the_draws(void)
 {
@@ -526,6 +553,7 @@ int main(void)
         {"nodes_of_a_trace_come_and_go", nodes_of_a_trace_come_and_go},
         {"slow_steps_are_counted", slow_steps_are_counted},
         {"jitter_keeps_the_closed_form", jitter_keeps_the_closed_form},
+        {"spans_are_where_the_time_went", spans_are_where_the_time_went},
         {"a_deadline_ends_the_draws", a_deadline_ends_the_draws},
         {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
