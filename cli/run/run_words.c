@@ -160,13 +160,13 @@ bool rh_run_words_diagnosis(const char *text, RhTrainingRun *run, RhFailureRates
 
 bool rh_run_words_stragglers(const char *text, RhTrainingRun *run, GError **error)
 {
-    const Key keys[] = {{"every", "5d", RH_QUANTITY_S, &run->slow_every_s},
-                        {"slows", "20%", RH_QUANTITY_FRAC, &run->slow_frac},
-                        {"lasts", "3h", RH_QUANTITY_S, &run->slow_lasts_s},
-                        {"found", "10min", RH_QUANTITY_S, &run->slow_found_s},
-                        {0}};
+    const RhOptionKey keys[] = {{"every", "5d", RH_QUANTITY_S, &run->slow_every_s},
+                                {"slows", "20%", RH_QUANTITY_FRAC, &run->slow_frac},
+                                {"lasts", "3h", RH_QUANTITY_S, &run->slow_lasts_s},
+                                {"found", "10min", RH_QUANTITY_S, &run->slow_found_s},
+                                {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    if (!read_list("--stragglers", words, keys, error))
+    if (!rh_option_list_read("--stragglers", words, keys, error))
         return false;
     return (run->slow_every_s > 0 && run->slow_frac > 0 && run->slow_lasts_s > 0) ||
            rh_fail(error, RH_ERROR_USAGE,
@@ -177,14 +177,14 @@ bool rh_run_words_stragglers(const char *text, RhTrainingRun *run, GError **erro
 
 bool rh_run_words_phase(const char *text, RhPhaseWords *out, GError **error)
 {
-    const Key keys[] = {{"tokens", "100B", RH_QUANTITY_TOKENS, &out->tokens},
-                        {"batch", "512", RH_QUANTITY_COUNT, &out->batch},
-                        {"seq", "2048", RH_QUANTITY_COUNT, &out->sequence},
-                        {"step", "3.1s", RH_QUANTITY_S, &out->step_s},
-                        {"drop", "50%", RH_QUANTITY_FRAC, &out->drop_frac},
-                        {0}};
+    const RhOptionKey keys[] = {{"tokens", "100B", RH_QUANTITY_TOKENS, &out->tokens},
+                                {"batch", "512", RH_QUANTITY_COUNT, &out->batch},
+                                {"seq", "2048", RH_QUANTITY_COUNT, &out->sequence},
+                                {"step", "3.1s", RH_QUANTITY_S, &out->step_s},
+                                {"drop", "50%", RH_QUANTITY_FRAC, &out->drop_frac},
+                                {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    if (!read_list("--phase", words, keys, error))
+    if (!rh_option_list_read("--phase", words, keys, error))
         return false;
     if (out->tokens <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "--phase %s: no tokens\nhelp: tokens=100B", text);
@@ -194,11 +194,11 @@ bool rh_run_words_phase(const char *text, RhPhaseWords *out, GError **error)
 
 bool rh_run_words_stalls(const char *text, RhTrainingRun *run, GError **error)
 {
-    const Key keys[] = {{"every", "1h", RH_QUANTITY_S, &run->stall_every_s},
-                        {"lasts", "30s", RH_QUANTITY_S, &run->stall_s},
-                        {0}};
+    const RhOptionKey keys[] = {{"every", "1h", RH_QUANTITY_S, &run->stall_every_s},
+                                {"lasts", "30s", RH_QUANTITY_S, &run->stall_s},
+                                {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    if (!read_list("--stalls", words, keys, error))
+    if (!rh_option_list_read("--stalls", words, keys, error))
         return false;
     return (run->stall_every_s > 0 && run->stall_s > 0) ||
            rh_fail(error, RH_ERROR_USAGE,
