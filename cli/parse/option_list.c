@@ -34,12 +34,11 @@ static bool read_word(const char *option, const char *word, const RhOptionKey *k
     for (const RhOptionKey *k = keys; k->key; k++) {
         if (strlen(k->key) != length || strncmp(k->key, word, length) != 0)
             continue;
-        if (k->kind == RH_QUANTITY_NONE && !equals)
-            *(bool *)k->out = true;
-        else if (k->kind == RH_QUANTITY_NONE || !equals)
-            break;
-        else
+        if ((k->kind == RH_QUANTITY_NONE) != !equals)
+            continue; /* a key may stand with a value and without one */
+        if (equals)
             return read_value(option, k, equals + 1, error);
+        *(bool *)k->out = true;
         return true;
     }
     return fail_unknown(option, word, keys, error);

@@ -19,8 +19,9 @@
 #include "strategies/run/step_jitter.h"
 #include "strategies/search/plan.h"
 
-#define CLOSE_FRAC  1e-3 /* of the mean time: its 95 % interval */
-#define SEARCH_FRAC 0.7  /* of --timeout, for the best layout; the rest is for the runs */
+#define CLOSE_FRAC     1e-3 /* of the mean time: its 95 % interval */
+#define NICS_LEFT_FRAC 0.05 /* of a checkpoint that would take them whole: it shares */
+#define SEARCH_FRAC    0.7  /* of --timeout, for the best layout; the rest is for the runs */
 
 typedef struct {
     const RhArguments *a;
@@ -85,7 +86,24 @@ static int32_t group_nodes_of(const Query *q)
     return MAX((gpus + node - 1) / node, 1);
 }
 
-static void settle_checkpoint(Query *q)
+/* Steps beside a checkpoint that is written in the background are rehearsed, with NICs that have the rest. */
+static bool find_slow_frac(Query *q, GError **error)
+{
+    double share = rh_checkpoint_nics_frac(&q->checkpoint, q->in->c.platform, q->run.nodes_count);
+    if (!q->r || share <= 0)
+        return true;
+    RhProblem c = q->in->c;
+    g_autoptr(RhPlatform) busy = rh_platform_copy(c.platform);
+    busy->nic_bytes_per_s.value *= fmax(1 - share, NICS_LEFT_FRAC);
+    c.platform = busy;
+    RhEngineOptions options = {.seed = (uint64_t)q->a->seed, .steps = 1};
+    g_autoptr(RhRehearsal) r = rh_rehearse(&c, &q->layout, &options, NULL, NULL, error);
+    if (r)
+        q->checkpoint.slow_frac = fmax(1 - q->r->step_time_s / r->step_time_s, 0);
+    return r != NULL;
+}
+
+static bool settle_checkpoint(Query *q, GError **error)
 {
     const RhCheckpointWords *w = &q->words;
     const RhPlatform *p = q->in->c.platform;
@@ -96,7 +114,15 @@ static void settle_checkpoint(Query *q)
         setup->storage_bytes_per_s = (RhFact){.value = w->storage_bytes_per_s, .source = "given"};
     setup->client_bytes_per_s = w->client_bytes_per_s;
     setup->async = w->async;
-    setup->exposed_frac = q->r ? rh_report_exposed_frac(q->r) : 0;
+    setup->nvme_bytes_per_s = w->nvme_bytes_per_s;
+    if (w->drives)
+        setup->nvme_bytes_per_s = p->nvme_bytes_per_s.value;
+    if (w->drives && setup->nvme_bytes_per_s <= 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--checkpoint nvme: the platform does not say how fast its drives are\n"
+                       "help: nvme=7GB/s of a node, or --set nvme.bandwidth=7GB/s");
+    if (!find_slow_frac(q, error))
+        return false;
     q->run.checkpoint = rh_checkpoint_times(setup, p, q->run.nodes_count);
     q->run.checkpoint.every_s = w->every_s;
     if (w->write_s > 0)
@@ -108,6 +134,7 @@ static void settle_checkpoint(Query *q)
     double nics = p->nic_bytes_per_s.value * p->nics_per_node * q->run.nodes_count;
     q->run.memory_every_s = w->memory_every_s;
     q->run.memory_read_s = nics > 0 ? rh_checkpoint_bytes(&q->in->c) / nics : 0;
+    return true;
 }
 
 /* Everything but the time of the work, before anything is simulated. */
@@ -198,8 +225,7 @@ static bool settle_run(Query *q, GError **error)
     run->deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s));
     run->progress = rh_terminal_progress;
     settle_speeds(q);
-    settle_checkpoint(q);
-    return true;
+    return settle_checkpoint(q, error);
 }
 
 static char *about_rates(const Query *q)
@@ -353,9 +379,11 @@ static const RhOption own[] = {
     RH_OPTION(mtbf_s, "mtbf", 0, RH_OPTION_QUANTITY, "3h",
               "mean time between failures of the whole job (by the rates and its GPUs)",
               .quantity = RH_QUANTITY_S, .positive = true),
-    RH_OPTION(checkpoint, "checkpoint", 0, RH_OPTION_TEXT, "LIST",
-              "every=30min (the best interval), storage=2TB/s (122 MB/s a GPU, as for Llama 3), "
-              "client=5GB/s of a node, async, write=30s, read=60s, memory=1min"),
+    RH_OPTION(
+        checkpoint, "checkpoint", 0, RH_OPTION_TEXT, "LIST",
+        "every=30min (the best interval), storage=2TB/s (122 MB/s a GPU, as for Llama 3), "
+        "client=5GB/s of a node, async, nvme (the nodes' drives first) or nvme=7GB/s, write=30s, "
+        "read=60s, memory=1min"),
     RH_OPTION(detection, "detection", 0, RH_OPTION_TEXT, "TIMES",
               "until a failure is noticed and the job ended, for all or a component: "
               "10min,host=30s (the default is NCCL's time-out in PyTorch)",

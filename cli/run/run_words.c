@@ -16,6 +16,8 @@ bool rh_run_words_checkpoint(const char *text, RhCheckpointWords *out, GError **
         {"write", "30s", RH_QUANTITY_S, &out->write_s},
         {"read", "60s", RH_QUANTITY_S, &out->read_s},
         {"memory", "1min", RH_QUANTITY_S, &out->memory_every_s},
+        {"nvme", "7GB/s", RH_QUANTITY_BYTES_PER_S, &out->nvme_bytes_per_s},
+        {"nvme", NULL, RH_QUANTITY_NONE, &out->drives},
         {"async", NULL, RH_QUANTITY_NONE, &out->async},
         {0}};
     g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);

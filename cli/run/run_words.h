@@ -6,7 +6,8 @@
 /* Values of --checkpoint; 0: not said. */
 typedef struct {
     double every_s, write_s, read_s, storage_bytes_per_s, client_bytes_per_s, memory_every_s;
-    bool async;
+    double nvme_bytes_per_s;
+    bool async, drives; /* nvme without a rate: the platform's */
 } RhCheckpointWords;
 
 /* RH_ERROR_USAGE or RH_ERROR_INPUT. */

@@ -149,8 +149,13 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
     }
     g_string_append_printf(line, "stops the step for %s", write);
     if (c->drain_s > 0)
-        g_string_append_printf(line, ", then %s in the background", drain);
+        g_string_append_printf(line, ", then %s in the background, with steps %.1f %% slower",
+                               drain, 100 * c->slow_frac);
     g_string_append_printf(line, "; read in %s", read);
+    if (c->local_read_s > 0) {
+        g_autofree char *local = rh_report_duration(c->local_read_s);
+        g_string_append_printf(line, ", or in %s from the nodes' drives where no node left", local);
+    }
     rh_text_wrap(out, line->str, 4, 79);
 }
 

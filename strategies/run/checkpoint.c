@@ -30,25 +30,49 @@ static double nics_bytes_per_s(const RhPlatform *p)
     return p->nic_bytes_per_s.value * p->nics_per_node;
 }
 
-RhCheckpointTimes rh_checkpoint_times(const RhCheckpointSetup *setup, const RhPlatform *p,
-                                      int32_t nodes)
+/* All nodes together, into the storage. */
+static double storage_rate(const RhCheckpointSetup *setup, const RhPlatform *p, int32_t nodes)
 {
     double nics = nics_bytes_per_s(p);
     double client = setup->client_bytes_per_s > 0 ? setup->client_bytes_per_s : nics;
     if (nics > 0)
         client = fmin(client, nics);
     double rate = setup->storage_bytes_per_s.value;
-    if (client > 0)
-        rate = fmin(rate, client * nodes);
-    double time_s = setup->bytes / rate;
-    RhCheckpointTimes t = {.write_s = time_s, .read_s = time_s};
+    return client > 0 ? fmin(rate, client * nodes) : rate;
+}
+
+/* Of a node, into what is written first: host memory, its drives; 0: neither. */
+static double first_rate(const RhCheckpointSetup *setup, const RhPlatform *p)
+{
     double links =
         p->host_bytes_per_s.value * (p->gpus_per_node / fmax(p->host_gpus_per_link.value, 1));
-    if (!setup->async || links <= 0)
+    double drives = setup->nvme_bytes_per_s;
+    if (drives > 0 && !setup->async)
+        return links > 0 ? fmin(drives, links) : drives;
+    return setup->async ? links : 0;
+}
+
+double rh_checkpoint_nics_frac(const RhCheckpointSetup *setup, const RhPlatform *p, int32_t nodes)
+{
+    double nics = nics_bytes_per_s(p);
+    if (nics <= 0 || first_rate(setup, p) <= 0)
+        return 0;
+    return fmin(storage_rate(setup, p, nodes) / nodes / nics, 1);
+}
+
+RhCheckpointTimes rh_checkpoint_times(const RhCheckpointSetup *setup, const RhPlatform *p,
+                                      int32_t nodes)
+{
+    double time_s = setup->bytes / storage_rate(setup, p, nodes), first = first_rate(setup, p);
+    RhCheckpointTimes t = {.write_s = time_s, .read_s = time_s};
+    if (setup->nvme_bytes_per_s > 0)
+        t.local_read_s = setup->bytes / (setup->nvme_bytes_per_s * nodes);
+    if (first <= 0)
         return t;
-    t.write_s = setup->bytes / (links * nodes);
+    t.write_s = setup->bytes / (first * nodes);
     t.drain_s = time_s;
-    if (nics > 0) /* communication that is waited for has the rest of the NICs */
-        t.slow_frac = setup->exposed_frac * fmin(rate / nodes / nics, 1);
+    if (setup->async && setup->nvme_bytes_per_s > 0) /* host memory, then drives, then storage */
+        t.drain_s = fmax(time_s, t.local_read_s);
+    t.slow_frac = setup->slow_frac;
     return t;
 }

@@ -7,6 +7,13 @@ double rh_run_restart_s(const RhTrainingRun *run)
     return run->startup_s + run->checkpoint.read_s;
 }
 
+double rh_run_restart_after_s(const RhTrainingRun *run, const RhRunFailure *failure)
+{
+    bool local = run->checkpoint.local_read_s > 0 && failure->nodes_away == 0 && !failure->by_pool;
+    return run->startup_s + (local ? fmin(run->checkpoint.local_read_s, run->checkpoint.read_s)
+                                   : run->checkpoint.read_s);
+}
+
 void rh_run_repair(RhRunState *state, const RhRunFailure *failure)
 {
     rh_events_add(state->events, state->t_s + failure->repair_s, RH_RUN_NODE_BACK,

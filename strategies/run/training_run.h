@@ -58,6 +58,8 @@ typedef struct {
     double drain_s;   /* written in the background after that, before it can be read */
     double slow_frac; /* by which steps are slower meanwhile */
     double read_s;    /* at a restart */
+    double
+        local_read_s; /* from the drives of the nodes, where none of them left; 0: they hold none */
 } RhCheckpointTimes;
 
 struct RhRunPolicy;

@@ -3,8 +3,7 @@
 
 static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out)
 {
-    (void)failure;
-    *out = (RhRunRecovery){.restart_s = rh_run_restart_s(state->run)};
+    *out = (RhRunRecovery){.restart_s = rh_run_restart_after_s(state->run, failure)};
 }
 
 const RhRunPolicy rh_run_policy_restart = {

@@ -5,7 +5,7 @@
 static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out)
 {
     const RhTrainingRun *run = state->run;
-    *out = (RhRunRecovery){.restart_s = rh_run_restart_s(run)};
+    *out = (RhRunRecovery){.restart_s = rh_run_restart_after_s(run, failure)};
     if (failure->nodes_away == 0)
         return;
     rh_run_repair(state, failure);

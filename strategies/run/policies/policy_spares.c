@@ -4,7 +4,7 @@
 
 static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecovery *out)
 {
-    *out = (RhRunRecovery){.restart_s = rh_run_restart_s(state->run)};
+    *out = (RhRunRecovery){.restart_s = rh_run_restart_after_s(state->run, failure)};
     if (failure->nodes_away == 0)
         return;
     rh_run_repair(state, failure);

@@ -19,6 +19,9 @@ grep -c '<svg' page.html
 sed -n '/<svg/,/<.svg>/s/^<text class="soft".*>\(.*\)<.text>/\1/p' page.html
 sed -n '/id="data">/,/<\/script>/p' page.html | sed 's/^<script[^>]*>//; s/<.script>//; s/\\u003c/</g' |
     sed '$d' | cmp - page.json && echo 'what page.json holds'
+try -s tp2 --mtbf 1h --checkpoint async,storage=1GB/s | sed -n '/^checkpoint/,/replications/p'
+try -s tp2 --mtbf 1h --checkpoint nvme=1GB/s,storage=1GB/s | sed -n '/^checkpoint/,/replications/p'
+try -s tp2 --mtbf 1h --checkpoint nvme
 printf 'seconds\n100\n50\n' >backwards.csv
 printf 'seconds\n1000\n2000\n' >trace.csv
 try --step-time 1s --failures trace.csv | head -2
