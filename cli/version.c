@@ -33,6 +33,7 @@ static const struct {
     {"rehearse.show/1", "show"},
     {"rehearse.simulate/1", "simulate"},
     {"rehearse.stack-fit/1", "calibrate --stack"},
+    {"rehearse.study-table/1", "sweep merge"},
     {"rehearse.study/1", "sweep --template"},
     {"rehearse.sweep/1", "sweep"},
     {"rehearse.validate/1", "validate"},

@@ -106,11 +106,13 @@ function(rh_embed_html name folder)
   set(made "${CMAKE_BINARY_DIR}/${folder}_assets.c")
   set(style page)
   set(script base table cards parts gantt main)
+  set(study study)
   list(TRANSFORM style REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.css")
   list(TRANSFORM script REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
+  list(TRANSFORM study REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
   add_custom_command(OUTPUT "${made}"
     COMMAND "${CMAKE_COMMAND}" -D "OUT=${made}" -D "HEADER=report/page/html_assets.h" -D "STYLE=${style}"
-            -D "SCRIPT=${script}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
-    DEPENDS ${style} ${script} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake" VERBATIM)
+            -D "SCRIPT=${script}" -D "STUDY=${study}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS ${style} ${script} ${study} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake" VERBATIM)
   target_sources(rh_${name} PRIVATE "${made}")
 endfunction()

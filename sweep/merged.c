@@ -220,9 +220,11 @@ static void join_rows(const Gathering *g, RhMerged *m)
 {
     g_autoptr(GArray) order = ordered(g);
     guint fixed = (guint)m->axes_count + 2;
-    for (guint i = 0; i < order->len; i++)
-        g_ptr_array_add(m->names,
-                        g_strdup(g_ptr_array_index(g->names, g_array_index(order, guint, i))));
+    for (guint i = 0; i < order->len; i++) { /* an answer may have a member of an axis' name */
+        const char *name = g_ptr_array_index(g->names, g_array_index(order, guint, i));
+        bool twice = rh_merged_column(m, name) >= 0;
+        g_ptr_array_add(m->names, g_strconcat(twice ? "answer." : "", name, NULL));
+    }
     for (guint r = 0; r < m->rows->len; r++) {
         RhMergedCell *row =
             g_renew(RhMergedCell, g_ptr_array_index(m->rows, r), fixed + order->len);

@@ -3,7 +3,8 @@
  * it and when; the same bytes for any number of processes.
  *
  * A column is a path in the answers: "step_time_s", "energy.nic_j"; members of a list of named things
- * are paths by their names, "costs.compute.value_s", and other lists are left out. */
+ * are paths by their names, "costs.compute.value_s", and other lists are left out. One that is called
+ * as an axis is "answer.platform". */
 #include "sweep/journal.h"
 #include "sweep/study.h"
 

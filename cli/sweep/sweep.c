@@ -7,36 +7,11 @@
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/sweep/sweep_commands.h"
 #include "cli/sweep/sweep_run.h"
+#include "cli/sweep/sweep_tables.h"
 #include "sweep/deal.h"
 
-/* A study and where its answers are. */
-typedef struct {
-    const RhArguments *a;
-    const char *path;
-    char *folder;
-    RhStudy *study;
-    RhStudyShard shard;
-} Sweep;
-
-static void sweep_clear(Sweep *s)
-{
-    g_free(s->folder);
-    rh_study_free(s->study);
-}
-
-static bool load(Sweep *s, const char *path, GError **error)
-{
-    RhStudyRules rules = rh_sweep_rules();
-    g_autofree char *stem = g_str_has_suffix(path, ".json")
-                                ? g_strndup(path, strlen(path) - strlen(".json"))
-                                : g_strdup(path);
-    s->path = path;
-    s->folder = s->a->folder ? g_strdup(s->a->folder) : g_strconcat(stem, ".sweep", NULL);
-    s->study = rh_study_load(path, &rules, error);
-    return s->study != NULL;
-}
+typedef RhSweepStudy Sweep;
 
 /* Takes the role that a relay gives (rehearse-mpi), where one started this process. */
 static bool take_role(RhSweepDeal *deal, GError **error)
@@ -161,43 +136,35 @@ static int run_study(Sweep *s, GError **error)
     return outcome->failed + rh_sweep_left(outcome) > 0 ? 1 : 0;
 }
 
-/* --- sweep merge STUDY --- */
+/* --- sweep STUDY --emit slurm --- */
 
-static bool write_merged(const RhMerged *merged, const char *path, GError **error)
-{
-    g_autofree char *text = rh_output_kind(path) == RH_OUTPUT_CSV ? rh_merged_csv(merged)
-                                                                  : rh_merged_json_lines(merged);
-    return rh_output_write(path, text, error);
-}
+#define TASKS_USUAL 32
 
-static int merge(Sweep *s, GError **error)
+/* Prints the script of an array: its tasks know their parts by Slurm's variables, and a task that is
+ * ended or requeued goes on. */
+static int emit(Sweep *s, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_CSV, RH_OUTPUT_JSON_LINES, RH_OUTPUT_NONE};
-    if (!rh_outputs_check(s->a->outputs, kinds, error))
+    RhStudyShard shard = {.count = MIN(TASKS_USUAL, (int32_t)s->study->items->len)};
+    if (s->a->shard && !rh_shard_parse(s->a->shard, &shard, error))
         return 2;
-    g_autoptr(RhJournals) journals = rh_journals_load(s->folder, error);
-    const RhSweepCommand *row = rh_sweep_command_by_name(s->study->command);
-    g_autoptr(RhMerged) merged =
-        journals ? rh_merged_new(s->study, journals, &row->merge, error) : NULL;
-    if (!merged)
-        return 3;
-    if (s->a->outputs->len == 0) {
-        g_autofree char *text = s->a->json ? rh_merged_json_lines(merged) : rh_merged_csv(merged);
-        fputs(text, stdout);
-    } else {
-        printf("%u of %u questions, %" G_GINT64_FORMAT " of them failed\n", merged->rows->len,
-               s->study->items->len, merged->failed_count);
-    }
-    for (guint i = 0; i < s->a->outputs->len; i++)
-        if (!write_merged(merged, g_ptr_array_index(s->a->outputs, i), error))
-            return 3;
-    if (merged->absent_count == 0)
-        return 0;
-    g_autofree char *line =
-        g_strdup_printf("warning: %" G_GINT64_FORMAT " of %u questions have no answer in %s",
-                        merged->absent_count, s->study->items->len, s->folder);
-    rh_terminal_hint(line);
-    return 1;
+    g_autofree char *path = rh_shell_quoted(s->path), *folder = rh_shell_quoted(s->folder);
+    g_autofree char *name = g_path_get_basename(s->folder);
+    printf(
+        "#!/bin/bash\n"
+        "#SBATCH --job-name=%s\n"
+        "#SBATCH --array=1-%d\n"
+        "#SBATCH --ntasks=1\n"
+        "#SBATCH --cpus-per-task=1\n"
+        "#SBATCH --time=01:00:00\n"
+        "#SBATCH --signal=B:TERM@60    # a minute to end the question under way\n"
+        "#SBATCH --requeue\n"
+        "# %u questions of %s. In one job instead: srun -n %d rehearse sweep %s --resume -j 1,\n"
+        "# or mpirun -n %d rehearse-mpi sweep %s --resume, which deals uneven costs out.\n"
+        "# Then: rehearse sweep merge %s --folder %s -o study.html\n"
+        "exec rehearse sweep %s --folder %s --resume -j \"${SLURM_CPUS_PER_TASK:-1}\" --no-progress\n",
+        name, shard.count, s->study->items->len, s->study->command, shard.count, path,
+        shard.count + 1, path, path, folder, path, folder);
+    return 0;
 }
 
 /* --- the command --- */
@@ -223,11 +190,6 @@ static const char template[] =
     "  \"timeout\": \"5min\"\n"
     "}\n";
 
-static const struct {
-    const char *name;
-    int (*run)(Sweep *s, GError **error);
-} verbs[] = {{"merge", merge}};
-
 static int answer(Sweep *s, GError **error)
 {
     const GPtrArray *operands = s->a->operands;
@@ -237,20 +199,20 @@ static int answer(Sweep *s, GError **error)
                 "sweep needs STUDY.json\nhelp: `rehearse sweep --template` prints one");
         return 2;
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
-        if (strcmp(first, verbs[i].name) == 0) {
-            if (operands->len < 2) {
-                rh_fail(error, RH_ERROR_USAGE, "sweep %s needs STUDY.json", first);
-                return 2;
-            }
-            return load(s, g_ptr_array_index(operands, 1), error) ? verbs[i].run(s, error) : 3;
-        }
-    if (operands->len > 1) {
-        rh_fail(error, RH_ERROR_USAGE, "sweep: \"%s\" is one word too many",
-                (const char *)g_ptr_array_index(operands, 1));
+    const RhSweepTable *verb = rh_sweep_table_by_name(first);
+    guint wanted = verb ? 1 + (guint)verb->studies : 1;
+    if (operands->len != wanted) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "sweep%s%s: %s\nnote: usage: rehearse sweep [merge|...] STUDY.json",
+                verb ? " " : "", verb ? first : "",
+                operands->len < wanted ? "a study is missing" : "a word too many");
         return 2;
     }
-    return load(s, first, error) ? run_study(s, error) : 3;
+    if (!rh_sweep_study_load(s, g_ptr_array_index(operands, verb ? 1 : 0), error))
+        return 3;
+    if (s->a->emit)
+        return emit(s, error);
+    return verb ? verb->run(s, error) : run_study(s, error);
 }
 
 static int run(const RhArguments *a, GError **error)
@@ -261,7 +223,7 @@ static int run(const RhArguments *a, GError **error)
         return 0;
     }
     int status = answer(&s, error);
-    sweep_clear(&s);
+    rh_sweep_study_clear(&s);
     return status;
 }
 
@@ -277,8 +239,12 @@ static const RhOption own[] = {
               .neutral = true),
     RH_OPTION(retry, "retry", 0, RH_OPTION_CHOICE, "failed",
               "as --resume, and ask what failed once more", .choices = "failed", .neutral = true),
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "slurm",
+              "print a batch script that runs the study as an array of jobs (--shard 1/N: of N)",
+              .choices = "slurm"),
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
-              "of merge: write the table to FILE, as .csv or .jsonl", .neutral = true),
+              "of merge: write the table to FILE, as .csv, .jsonl, .json or .html",
+              .neutral = true),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
               "counts as one JSON document; of merge: JSON lines", .neutral = true),
     RH_OPTION(jobs, "jobs", 'j', RH_OPTION_INTEGER, "N",
@@ -289,16 +255,19 @@ static const RhOption own[] = {
     {0}};
 static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};
 
+static const RhTopic topics[] = {{"merge", NULL}, {"sensitivity", NULL}, {"compare", NULL}, {0}};
+
 const RhCommand rh_command_sweep = {
     .name = "sweep",
-    .operands = "[merge] STUDY.json",
+    .operands = "[merge|sensitivity|compare] STUDY.json",
+    .topics = topics,
     .operands_low = 0,
-    .operands_high = 2,
+    .operands_high = 3,
     .summary = "one command for every combination of its options, in parts",
     .about = "A study names a command (plan, simulate, serve-plan, serve-simulate, capacity,\n"
-             "run), options of every question, and axes with their values: options, or words\n"
-             "that stand as {name} in options. Every combination is a question, but for those\n"
-             "that \"where\" and \"except\" leave out.\n\n"
+             "run, rl-plan), options of every question, and axes with their values: options,\n"
+             "or words that stand as {name} in options. Every combination is a question, but\n"
+             "for those that \"where\" and \"except\" leave out.\n\n"
              "Each process appends what it learns to a journal of its own in the study's\n"
              "folder: answers, failures and time-outs, under the hash of all inputs. Whatever\n"
              "ends a process, the question under way is lost and no other; --resume goes on.\n"
@@ -307,7 +276,9 @@ const RhCommand rh_command_sweep = {
              "Where Slurm, PMI or Open MPI started several of these, each takes its part:\n"
              "questions are dealt by their hashes, so any number asks the same set.\n\n"
              "merge makes one table, in the study's order, of what all journals hold: the\n"
-             "same bytes for any number of processes.\n",
+             "same bytes for any number of processes. sensitivity tells which axis moves each\n"
+             "figure; compare A.json B.json sets the questions that two studies share side by\n"
+             "side.\n",
     .examples = "rehearse sweep --template >study.json\nrehearse sweep study.json\n"
                 "rehearse sweep study.json --resume -j 8\n"
                 "srun -n 64 rehearse sweep study.json --resume -j 1\n"

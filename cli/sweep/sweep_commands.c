@@ -35,6 +35,11 @@ static const RhSweepCommand commands[] = {
     {.command = &rh_command_run,
      .merge = {.columns = COLUMNS("goodput_frac", "ettr_frac", "time_s.*", "usd.mean", "gpu_hours",
                                   "step_time_s", "checkpoint.every_s", "failures.mtbf_s")}},
+    {.command = &rh_command_rl_plan,
+     .merge = {.list = "entries",
+               .columns =
+                   COLUMNS("placement", "ahead_count", "trainer.layout.*", "servers.deployment",
+                           "step_s", "age_mean_count", "gpu_hours", "cost_usd")}},
 };
 
 const RhSweepCommand *rh_sweep_command_by_name(const char *name)

@@ -106,6 +106,7 @@ function cardsOf(doc) {
     return serviceCards(doc, doc.gpus_count, doc.request_rate_per_s, `${digits(doc.completed_count)} of ${digits(doc.requests_count)} requests${doc.slo_met_frac < 1 ? `, ${percent(doc.slo_met_frac)} within their levels` : ""}`);
   if (schema.startsWith("rehearse.run/")) return runCards(doc);
   if (schema.startsWith("rehearse.rl-plan/") && doc.entries.length > 0) return rlCards(doc);
+  if (schema.startsWith("rehearse.study-table/")) return studyCards(doc);
   if (doc.cells && isNumber(doc.best)) return capacityCards(doc.cells[doc.best - 1]);
   return [];
 }

@@ -102,10 +102,10 @@ function versusTable(terms, a, b) {
 }
 
 /* Lists of an answer that no other part shows. */
-const SHOWN_ELSEWHERE = new Set(["plans", "near_misses", "terms", "memory", "links", "changes", "cells"]);
+const SHOWN_ELSEWHERE = new Set(["plans", "near_misses", "terms", "memory", "links", "changes", "cells", "rows", "effects"]);
 
 function lists(doc, schema) {
-  const known = schema.startsWith("rehearse.plan") || schema.startsWith("rehearse.simulate");
+  const known = ["rehearse.plan", "rehearse.simulate", "rehearse.study-table"].some((one) => schema.startsWith(one));
   return Object.entries(doc).filter(([key, value]) => Array.isArray(value) && value.length && isObject(value[0]) && !(known ? SHOWN_ELSEWHERE.has(key) : ["terms", "memory", "links", "cells"].includes(key)))
     .map(([key, value]) => section(key, key[0].toUpperCase() + heading(key).slice(1), sortableTable(key, "A row each", columnsOf(value), value)));
 }
@@ -177,6 +177,7 @@ function build() {
   document.getElementById("cards").append(...cardsOf(answer).map(card));
   if (schema.startsWith("rehearse.plan") && answer.plans.length) tables.append(plansTable(answer));
   if (answer.cells) tables.append(schema.startsWith("rehearse.capacity-service") ? serviceTable(answer) : cellsTable(answer));
+  if (schema.startsWith("rehearse.study-table/")) studyParts(answer, tables);
   if (answer.terms) tables.append(versusTable(answer.terms, "a_s", "b_s"));
   if (answer.versus && answer.versus.terms) tables.append(versusTable(answer.versus.terms, "value_s", "versus_s"));
   if (subjects.length) parts.append(...subjectParts(subjects));

@@ -44,15 +44,17 @@ static void append_head(GString *out, const RhPage *page, gsize heading_length)
 {
     g_autofree char *of_pictures = rh_svg_style();
     g_autofree char *style = source_of(rh_html_style), *drawn = source_of(of_pictures),
-                    *script = source_of(rh_html_script);
+                    *script = source_of(rh_html_script),
+                    *of_study = source_of(rh_html_study_script);
     g_string_append_printf(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-        "style-src '%s' '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n"
+        "style-src '%s' '%s'; script-src '%s'%s%s%s; base-uri 'none'; form-action 'none'\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>rehearse %s: ",
-        style, drawn, script, page->command);
+        style, drawn, script, page->of_study ? " '" : "", page->of_study ? of_study : "",
+        page->of_study ? "'" : "", page->command);
     append_escaped(out, page->answer, (gssize)heading_length);
     g_string_append_printf(out, "</title>\n<style>%s</style>\n</head>\n", rh_html_style);
 }
@@ -125,6 +127,8 @@ char *rh_report_page(const RhPage *page)
         append_data(out, "facts", page->facts);
     if (page->timeline)
         append_data(out, "course", page->timeline);
+    if (page->of_study)
+        g_string_append_printf(out, "<script>%s</script>\n", rh_html_study_script);
     g_string_append_printf(out, "<script>%s</script>\n</body>\n</html>\n", rh_html_script);
     return g_string_free(out, FALSE);
 }

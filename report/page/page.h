@@ -23,7 +23,8 @@ typedef struct {
     const char *timeline; /* rh_report_gpu_timeline_json(), or NULL */
     const RhPagePicture *pictures;
     int pictures_count;
-    int64_t rank; /* plans: the layout that cards and parts show; 0: the first */
+    bool of_study; /* the document is a study's table, which has a script of its own */
+    int64_t rank;  /* plans: the layout that cards and parts show; 0: the first */
 } RhPage;
 
 /* Returns the file's text, which depends only on the page. Caller frees. */

@@ -76,7 +76,7 @@ static int fork_child(char **words)
         ;
     snprintf(number, sizeof number, "%d", ends[1]);
     setenv(RH_DEAL_SOCKET, number, 1);
-    words[0] = "rehearse";
+    words[0] = (char *)"rehearse";
     execvp(program(), words);
     fprintf(stderr, "error: %s: %s\n", program(), strerror(errno));
     _exit(127);

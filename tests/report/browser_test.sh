@@ -50,6 +50,13 @@ job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
     --rate 40/s --count 2000 --ttft 'p99<1s' --tpot 'p99<9ms' -o serve.html >serve.txt || true
 "$rehearse" serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --find-rate --lengths in=1000,out=100 --count 3000 \
     --ttft 'p99<9s' -q -o serve-plan.html >serve-plan.txt
+cat >study.json <<'END'
+{"schema": "rehearse.study/1", "command": "simulate",
+ "options": {"workload": "tiny-llama.json", "platform": "two-nodes.json", "seq": 1024, "strategy": "tp{tp},pp{pp},mb1"},
+ "axes": [{"global-batch": [32, 64]}, {"tp": [1, 2]}, {"pp": [1, 2, 4]}]}
+END
+"$rehearse" sweep study.json -q >sweep.txt
+"$rehearse" sweep merge study.json -o study.html >sweep.txt
 failed=0
 
 fail() {
@@ -58,7 +65,7 @@ fail() {
 }
 
 # No error of a script, nothing that the policy refused, and the script came to its end.
-for page in plan run explain compare validate capacity serve serve-plan; do
+for page in plan run explain compare validate capacity serve serve-plan study; do
     browse "$page.html" --dump-dom >dom
     grep -q 'data-ready="yes"' dom || fail "$page.html: its script did not end"
     ! grep -i 'CONSOLE' log || fail "$page.html: the console has something to say"
@@ -166,6 +173,48 @@ expect 'pointed at: true'
 expect 'unnamed fields: 0'
 expect 'links: true true true'
 expect 'ids twice: '
+
+# A study: pivoted, filtered, and the commands behind a cell and a point.
+sed '/http-equiv="Content-Security-Policy"/d' study.html >played.html
+cat >>played.html <<'END'
+<script>
+const said = [], at = (id) => document.getElementById(id);
+const set = (id, value, event = "change") => { at(id).value = value; at(id).dispatchEvent(new Event(event)); };
+const cells = () => document.querySelectorAll("#pivot .heat button");
+set("pivot-down", "tp");
+set("pivot-across", "pp");
+said.push(`cells: ${cells().length}`);
+said.push(`shades: ${new Set([...document.querySelectorAll("#pivot .heat")].map((node) => node.style.background)).size > 3}`);
+cells()[0].click();
+const behindOne = [...document.querySelectorAll("#behind code")].map((node) => node.textContent);
+said.push(`behind: ${behindOne.length} ${behindOne.every((line) => line.startsWith("rehearse simulate ") && line.includes("tp1,pp1,"))}`);
+set("pivot-each", "global-batch");
+said.push(`maps: ${document.querySelectorAll("#pivot .maps table").length} of ${cells().length} cells`);
+set("pivot-filter", "global-batch=64", "input");
+said.push(`filtered: ${document.querySelectorAll("#pivot .maps table").length} ${at("behind").textContent.startsWith("6 of 12 questions")}`);
+set("pareto-y", "memory_peak_bytes");
+said.push(`front: ${document.querySelectorAll("#trade .front").length > 0} ${document.querySelectorAll("#trade circle").length}`);
+document.querySelector("#trade .front").dispatchEvent(new Event("click"));
+said.push(`point: ${at("point").textContent.includes("rehearse simulate ")}`);
+said.push(`moves: ${document.querySelectorAll("#moves-table tbody tr").length > 3}`);
+said.push(`questions: ${document.querySelectorAll("#questions-table tbody tr").length}`);
+said.push(`study's fields without names: ${[...document.querySelectorAll("input, select, button")].filter((f) => !f.textContent && !document.querySelector(`label[for="${f.id}"]`)).length}`);
+document.body.replaceChildren(...said.map((line) => { const p = document.createElement("p"); p.textContent = line; return p; }));
+</script>
+END
+browse played.html --dump-dom >dom
+grep -o '<p>[^<]*</p>' dom | sed 's/<[^>]*>//g' >played
+cat played
+expect 'cells: 6'
+expect 'shades: true'
+expect 'behind: 2 true'
+expect 'maps: 2 of 12 cells'
+expect 'filtered: 1 true'
+expect 'front: true 12'
+expect 'point: true'
+expect 'moves: true'
+expect 'questions: 12'
+expect "study's fields without names: 0"
 
 # The look: a picture becomes cells of grey, 0 dark to 9 bright, in the browser itself.
 look() {

@@ -48,9 +48,10 @@ while [ "$done_kills" -lt "$kills" ]; do
     sweep=$!
     passes=$((passes + 1))
     while [ "$done_kills" -lt "$kills" ] && kill -0 "$sweep" 2>/dev/null; do
-        sleep "0.0$((RANDOM % 10))"
+        sleep "0.$((RANDOM % 2))$((RANDOM % 10))"
         mapfile -t alive < <(family "$sweep")
-        kill -9 "${alive[RANDOM % ${#alive[@]}]}" 2>/dev/null || continue
+        victim=$((RANDOM % 5 < 1 || ${#alive[@]} < 2 ? 0 : 1 + RANDOM % (${#alive[@]} - 1)))
+        kill -9 "${alive[victim]}" 2>/dev/null || continue
         done_kills=$((done_kills + 1))
         answered >after
         comm -23 before after >lost

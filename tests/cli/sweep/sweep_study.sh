@@ -40,6 +40,19 @@ rehearse sweep merge study.json --folder ranks >part.csv
 echo "exit $?"
 echo '$ what failed'
 rehearse sweep study.json --retry failed 2>&1 | timeless
+echo '$ looked at'
+rehearse sweep sensitivity study.json
+sed 's/"seq": "1k"/"seq": "2k"/' study.json >longer.json
+rehearse sweep longer.json -q >longer.txt
+rehearse sweep compare study.json longer.json
+sed 's/"axes": \[/"axes": [{"seed": [1, 2]}, /' study.json >seeds.json
+rehearse sweep seeds.json -q >seeds.txt
+rehearse sweep compare study.json seeds.json
+rehearse sweep merge study.json -o study.html -o table.json
+sed -n 's/^<h1 [^>]*>\(.*\)<.h1>.*/\1/p' study.html
+sed -n '/id="data">/,/<\/script>/p' study.html | sed 's/^<script[^>]*>//; s/<.script>//; s/\\u003c/</g' |
+    sed '$d' | cmp - table.json && echo 'what table.json holds'
+rehearse sweep study.json --emit slurm --shard 1/8
 echo '$ mistakes'
 try() {
     printf '{"schema": "rehearse.study/1",\n %s}\n' "$1" >wrong.json

@@ -1,0 +1,12 @@
+#pragma once
+/* What is read off the answers of a study: `sweep merge` and the like. */
+#include "cli/sweep/sweep_study.h"
+
+typedef struct {
+    const char *name;
+    int32_t studies; /* that it reads; the first is loaded when it runs */
+    int (*run)(RhSweepStudy *s, GError **error); /* exit status */
+} RhSweepTable;
+
+/* Returns the verb of a word; NULL: it is none. */
+const RhSweepTable *rh_sweep_table_by_name(const char *name);
