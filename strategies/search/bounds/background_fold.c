@@ -44,6 +44,11 @@ static void open_clear(RhOpenFold *open)
     *open = (RhOpenFold){0};
 }
 
+void rh_open_fold_forget(RhBoundCache *cache)
+{
+    open_clear(&cache->open);
+}
+
 static void hand_on(RhBoundCache *cache, RhProgram *program, RhTraffic *traffic, RhFold *fold,
                     RhFoldedNetwork *quotient)
 {

@@ -33,3 +33,5 @@ bool rh_background_fold_end(RhBoundCache *cache, GBytes *key, RhFoldTask *task);
  * results. */
 void rh_background_fold_wait(RhBoundCache *cache);
 void rh_background_fold_forget(RhBoundCache *cache);
+/* Frees the open fold, which a later fold would replace. */
+void rh_open_fold_forget(RhBoundCache *cache);

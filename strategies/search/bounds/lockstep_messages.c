@@ -231,6 +231,7 @@ static RhLinkCost *hops_new(const Calls *c, GBytes *key)
 {
     RhFoldTask task;
     if (!rh_background_fold_end(c->cache, key, &task)) {
+        rh_open_fold_forget(c->cache); /* two at a time: this one, and the next candidate's */
         task = fold_task(c);
         rh_fold_task_run(c->cache, &task);
     }
