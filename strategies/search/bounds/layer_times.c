@@ -15,12 +15,18 @@ typedef struct {
     const RhGroupNetwork *net;
     const RhPlacement *placement;
     const RhLayerPass *pass;
+    const int32_t *order; /* of the tasks: walk_order_new */
     Run *runs;
     /* Per lane: when it is free, since when it has been busy, kernels on the path to then. */
     double free_s[RH_LANE_LAST], since_s[RH_LANE_LAST], path_s[RH_LANE_LAST];
     int32_t last[RH_LANE_LAST]; /* task; -1: none */
     int beside_most;            /* lanes beside a kernel */
 } Walk;
+
+static const RhLayerOp *task_of(const RhLayerPass *pass, int32_t i)
+{
+    return &g_array_index(pass->tasks, RhLayerOp, i);
+}
 
 double rh_task_kernels_s(const RhLayerOp *task)
 {
@@ -97,11 +103,74 @@ static void walk(Walk *w)
 {
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         w->last[lane] = -1;
-    for (guint i = 0; i < w->pass->tasks->len; i++) {
-        const RhLayerOp *task = &g_array_index(w->pass->tasks, RhLayerOp, i);
+    for (guint k = 0; k < w->pass->tasks->len; k++) {
+        int32_t i = w->order[k];
+        const RhLayerOp *task = task_of(w->pass, i);
         run_task(w, task, &w->runs[i]);
-        w->last[task->lane] = (int32_t)i;
+        w->last[task->lane] = i;
     }
+}
+
+/* --- the order of the walk --- */
+
+/* Does the task wait for nothing but what is over when the kernel starts, and what is before it on its lane? */
+static bool follows_lane(const RhLayerPass *pass, int32_t task, int32_t kernel, const bool *awaited)
+{
+    const RhLayerOp *op = task_of(pass, task);
+    for (int32_t i = 0; i < op->after_count; i++) {
+        int32_t before = op->after[i];
+        if (before == RH_LAYER_OP_ENTRY || awaited[before])
+            continue;
+        RhLane lane = task_of(pass, before)->lane;
+        if (lane != op->lane && (lane != RH_LANE_COMPUTE || before >= kernel))
+            return false;
+    }
+    return true;
+}
+
+/* Adds the collectives that surely run beside a kernel to the order. A lane ends with the first that may leave a
+ * gap. */
+static void add_beside(const RhLayerPass *pass, int32_t kernel, const bool *awaited, bool *ordered,
+                       int32_t *order, int32_t *count)
+{
+    uint32_t ends = RH_LANE_BIT(RH_LANE_COMPUTE);
+    for (int32_t i = 0; i < (int32_t)pass->tasks->len; i++) {
+        uint32_t lane = RH_LANE_BIT(task_of(pass, i)->lane);
+        if (awaited[i] || (ends & lane))
+            continue;
+        if (!follows_lane(pass, i, kernel, awaited)) {
+            ends |= lane;
+            continue;
+        }
+        if (!ordered[i])
+            order[(*count)++] = i;
+        ordered[i] = true;
+    }
+}
+
+/* Returns the order in which tasks are walked: as they are listed, but collectives of a later place come before
+ * a kernel if, whatever the times are, their lane goes on with them without a gap while it runs: the steps of a
+ * ring that a linear layer gathers its rows by. So the kernel is slowed until the last of them ends, which a
+ * later end of one before only puts off. The caller frees it. */
+static int32_t *walk_order_new(const RhLayerPass *pass)
+{
+    int32_t tasks = (int32_t)pass->tasks->len, count = 0;
+    int32_t *order = g_new(int32_t, tasks + 1);
+    g_autofree bool *ordered = g_new0(bool, 2 * tasks + 1);
+    bool *awaited = ordered + tasks; /* by kernels so far */
+    for (int32_t i = 0; i < tasks; i++) {
+        const RhLayerOp *task = task_of(pass, i);
+        bool kernel = task->lane == RH_LANE_COMPUTE;
+        for (int32_t k = 0; kernel && k < task->after_count; k++)
+            if (task->after[k] != RH_LAYER_OP_ENTRY)
+                awaited[task->after[k]] = true;
+        if (kernel)
+            add_beside(pass, i, awaited, ordered, order, &count);
+        if (!ordered[i])
+            order[count++] = i;
+        ordered[i] = true;
+    }
+    return order;
 }
 
 /* Returns how long the collectives that the output waits for hold it up. They begin when kernels
@@ -130,11 +199,6 @@ static double held_s(const Walk *w)
         }
     }
     return held;
-}
-
-static const RhLayerOp *task_of(const RhLayerPass *pass, int32_t i)
-{
-    return &g_array_index(pass->tasks, RhLayerOp, i);
 }
 
 static bool waits_for(const RhLayerOp *task, int32_t before)
@@ -239,7 +303,8 @@ static RhLayerTime item_time(RhBoundCache *cache, const RhGroupNetwork *net,
                              const RhPlacement *placement, const RhLayerPass *pass)
 {
     g_autofree Run *runs = g_new0(Run, pass->tasks->len + 1);
-    Walk w = {.cache = cache, .net = net, .placement = placement, .pass = pass, .runs = runs};
+    g_autofree int32_t *order = walk_order_new(pass);
+    Walk w = {cache, net, placement, pass, order, .runs = runs};
     walk(&w);
     RhLayerTime time = ends(&w);
     double over_s = 0;

@@ -292,6 +292,21 @@ static void with_nothing_shared_the_graph_is_the_rehearsal(void)
     }
 }
 
+/* A ring by which a linear layer gathers its rows goes on, step by step, beside kernels that wait for earlier steps
+ * alone: each step slows whatever kernel runs. One node, so no flows meet. */
+static void kernels_are_slowed_by_all_steps_of_a_ring(void)
+{
+    static const char *const layouts[] = {"tp8,tpoverlap=on,sp=on",
+                                          "tp8,tpoverlap=on,sp=on,recompute=full"};
+    g_auto(TrainKit) k = train_kit("llama-2-13b", "dgx-h100:1", "megatron", 16, 4096);
+    train_kit_runs_all(&k);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        BoundsRatio ratio = bounds_check_surely(&k.c, "a ring's steps", &l);
+        CU_ASSERT_DOUBLE_EQUAL(ratio.segment, 1, 1e-6);
+    }
+}
+
 /* Kernels keep one SM, however many lanes hold SMs: what a bound takes off for some lanes, beside
  * others that it has counted already, is no more than what these cost. Devices may differ. */
 static void lanes_take_no_more_than_all_but_one_sm(void)
@@ -452,6 +467,8 @@ int main(void)
             {"gathers_and_scatters_share_their_links", gathers_and_scatters_share_their_links},
             {"with_nothing_shared_the_graph_is_the_rehearsal",
              with_nothing_shared_the_graph_is_the_rehearsal},
+            {"kernels_are_slowed_by_all_steps_of_a_ring",
+             kernels_are_slowed_by_all_steps_of_a_ring},
             {"lanes_take_no_more_than_all_but_one_sm", lanes_take_no_more_than_all_but_one_sm},
             {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
              a_knob_is_in_every_key_unless_its_row_says_otherwise},
