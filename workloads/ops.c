@@ -150,15 +150,15 @@ static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard
 /* --- One rank --- */
 
 void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
-                   RhPass pass, const RhShard *shard, GArray *out, GArray *exchanges)
+                   RhPass pass, const RhShard *shard, RhBlockList list)
 {
-    g_return_if_fail(model != NULL && shard != NULL && out != NULL);
+    g_return_if_fail(model != NULL && shard != NULL && list.kernels != NULL);
     g_return_if_fail(kind != NULL || !in_layer(block));
     const RhOperator *pair[2];
     operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, pass);
-    ops.out = out;
-    ops.exchanges = exchanges;
+    ops.out = list.kernels;
+    ops.exchanges = list.exchanges;
     const RhOperator *op = part == RH_PART_SEQUENCE ? pair[0]
                            : part == RH_PART_TENSOR ? pair[1]
                                                     : NULL;
@@ -167,7 +167,7 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
     if (begins_encoder(model, block)) {
         RhOps front = encoder_ops(model, NULL, shard);
         const RhOperator *ends[2];
-        front.out = out;
+        front.out = list.kernels;
         operators_of(front.model, NULL, block, ends);
         if (!(frozen && weights))
             ends[part == RH_PART_SEQUENCE ? 0 : 1]->kernels(&front, pass);
@@ -188,7 +188,7 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
 void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
                       RhPass pass, const RhShard *shard, GArray *out)
 {
-    rh_block_pass(model, kind, block, part, pass, shard, out, NULL);
+    rh_block_pass(model, kind, block, part, pass, shard, (RhBlockList){out, NULL});
 }
 
 static RhParams params_of(const RhOps *ops, RhBlock block)

@@ -181,9 +181,14 @@ typedef struct {
  * cross-entropy in TENSOR). */
 void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
                       RhPass pass, const RhShard *shard, GArray *out);
-/* The same, with where ranks exchange: `exchanges` is a GArray of RhExchange. */
+/* What a block runs in a pass, in order. Borrowed arrays. */
+typedef struct {
+    GArray *kernels;   /* RhKernel */
+    GArray *exchanges; /* RhExchange: where ranks exchange; NULL: not asked for */
+} RhBlockList;
+/* Appends to `list` as rh_block_kernels does, and where ranks exchange. */
 void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
-                   RhPass pass, const RhShard *shard, GArray *out, GArray *exchanges);
+                   RhPass pass, const RhShard *shard, RhBlockList list);
 
 /* Parameters of the block held by one rank: `sharded` are cut by t, `replicated` (norms, some biases)
  * are not; `experts` are of those experts that lie on this rank and not on all, 0 where all ranks

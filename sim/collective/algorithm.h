@@ -166,12 +166,6 @@ struct RhAlgorithm {
 RH_ALGORITHMS(RH_DECLARE)
 #undef RH_DECLARE
 
-/* Computes rh_schedule_time for an algorithm with a compact form (RhAlgorithm.waves), in time
- * proportional to its edges instead of all flows; returns false where there is no such form. */
-bool rh_step_patterns_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
-                           const RhPlatform *platform, int32_t group, int32_t role,
-                           RhScheduleTime *time);
-
 /* Returns the row of an algorithm, NULL for an unknown number. */
 const RhAlgorithm *rh_algorithm(RhAlgo algo);
 RhGroupPlace rh_placement_of(int32_t members, const int32_t *node_of);

@@ -31,13 +31,22 @@ static double slowdown(const Rates *rates, int32_t reach)
     return most;
 }
 
+/* What a collective puts on links beyond its buffer's bytes: tokens to experts, by their routing (NULL: none),
+ * and what a protocol adds. */
+typedef struct {
+    const RhRouting *routing;
+    RhLinkBytes link;
+    RhProtocolRate pace;
+} Overheads;
+
 static double cost_s(const RhAlgorithm *row, RhGroupPlace at, RhOp op, double bytes,
-                     const RhRouting *routing, RhLinkBytes link, RhProtocolRate pace,
-                     const Rates *rates)
+                     const Overheads *more, const Rates *rates)
 {
+    RhLinkBytes link = more->link;
+    RhProtocolRate pace = more->pace;
     RhLoads loads = {.at = at};
-    loads.node_frac =
-        rh_node_frac(routing, at.members, at.side_by_side > 0 ? at.members / at.side_by_side : 0);
+    loads.node_frac = rh_node_frac(more->routing, at.members,
+                                   at.side_by_side > 0 ? at.members / at.side_by_side : 0);
     double total_s = 0, node_bytes_per_s = rates->node_bytes_per_s;
     if ((row->rings & (1U << op)) != 0 && rates->ring_bytes_per_s > 0)
         node_bytes_per_s = rates->ring_bytes_per_s;
@@ -59,8 +68,8 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, 0, {{0}}};
-    return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, NULL,
-                  (RhLinkBytes){1, 1}, RH_PACE_OF_LINE, &flat);
+    return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes,
+                  &(Overheads){NULL, {1, 1}, RH_PACE_OF_LINE}, &flat);
 }
 
 static RhGroupPlace placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)
@@ -121,8 +130,8 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
     Rates rates = rates_of(platform, members, node_of);
     RhGroupPlace at = placement_on(platform, members, node_of);
     const RhAlgorithm *row = rh_algorithm(algo);
-    return cost_s(row, at, op, bytes, NULL, (RhLinkBytes){1, 1},
-                  rh_protocol_rate(row, op, members, at.nodes > 1, platform), &rates);
+    Overheads more = {NULL, {1, 1}, rh_protocol_rate(row, op, members, at.nodes > 1, platform)};
+    return cost_s(row, at, op, bytes, &more, &rates);
 }
 
 /* Is a row of NCCL (MPI has no such protocols) a candidate? A row with a protocol is where the
@@ -217,11 +226,11 @@ RhAlgo rh_site_choose(const RhSite *site, RhOp op, double bytes, const RhRouting
         const RhAlgorithm *row = rh_algorithm(algo);
         if (!library_takes(platform, row, op, at, routing != NULL))
             continue;
-        RhProtocolRate pace = rh_protocol_rate(row, op, members, at.nodes > 1, platform);
+        Overheads more = {routing, rh_link_bytes(routing, platform),
+                          rh_protocol_rate(row, op, members, at.nodes > 1, platform)};
         double time_s =
-            cost_s(row, at, op, bytes, routing, rh_link_bytes(routing, platform), pace,
-                   &site->rates) +
-            (launches_differ ? platform->collective_launch_s.value + pace.launch_more_s : 0);
+            cost_s(row, at, op, bytes, &more, &site->rates) +
+            (launches_differ ? platform->collective_launch_s.value + more.pace.launch_more_s : 0);
         if (why)
             g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
                                    time_s * 1e3);

@@ -1,5 +1,6 @@
 /* Times of a collective on a network of its own. */
 #include "sim/collective/group_links.h"
+#include "sim/collective/step_pattern_time.h"
 
 RhScheduleTime rh_collective_alone(RhOp op, RhAlgo algo, int32_t members, const int32_t *gpus,
                                    double bytes, const RhPlatform *platform)
@@ -8,9 +9,10 @@ RhScheduleTime rh_collective_alone(RhOp op, RhAlgo algo, int32_t members, const 
     RhStride all = {1, members};
     int32_t group = rh_program_add_group(one, "alone", &all, 1);
     one->gpu_of_rank = g_memdup2(gpus, sizeof *gpus * (size_t)members);
-    RhScheduleTime time;
-    if (rh_step_patterns_time(op, algo, bytes, one, platform, group, -1, &time))
-        return time;
+    g_autoptr(RhPatternTally) tally =
+        rh_step_pattern_tally_new(op, algo, bytes, one, platform, group, -1);
+    if (tally)
+        return rh_step_pattern_tally_time(tally, algo, bytes);
     g_autoptr(RhSchedule) schedule =
         rh_schedule_on(op, algo, members, platform, gpus, bytes, NULL, NULL);
     return rh_schedule_time(schedule, one, platform, group, -1);

@@ -221,9 +221,10 @@ RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform
         p = shorter;
         group = role = 0;
     }
-    RhScheduleTime time;
-    if (!routing && rh_step_patterns_time(op, algo, bytes, p, platform, group, role, &time))
-        return time;
+    g_autoptr(RhPatternTally) tally =
+        routing ? NULL : rh_step_pattern_tally_new(op, algo, bytes, p, platform, group, role);
+    if (tally)
+        return rh_step_pattern_tally_time(tally, algo, bytes);
     int32_t size = rh_program_group(p, group)->size,
             first = role < 0 ? 0 : rh_program_role(p, role)->first_rank;
     bool fewer = size < members && op != RH_OP_SHIFT;

@@ -256,14 +256,3 @@ void rh_step_pattern_tally_free(RhPatternTally *t)
     g_free(t->moves);
     g_free(t);
 }
-
-bool rh_step_patterns_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
-                           const RhPlatform *platform, int32_t group, int32_t role,
-                           RhScheduleTime *time)
-{
-    RhPatternTally *t = rh_step_pattern_tally_new(op, algo, bytes, p, platform, group, role);
-    if (t)
-        *time = rh_step_pattern_tally_time(t, algo, bytes);
-    rh_step_pattern_tally_free(t);
-    return t != NULL;
-}

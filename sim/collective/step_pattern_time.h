@@ -1,6 +1,7 @@
 #pragma once
-/* Times collectives with a compact form of their steps (RhAlgorithm.waves): the links that their
- * edges cross are counted once, and any number of bytes is then timed from the tally. */
+/* Times collectives with a compact form of their steps (RhAlgorithm.waves), in time proportional to
+ * its edges instead of all flows: the links that the edges cross are counted once, and any number
+ * of bytes is then timed from the tally. */
 #include "sim/collective/collective.h"
 
 typedef struct RhPatternTally RhPatternTally;
@@ -15,3 +16,4 @@ RhPatternTally *rh_step_pattern_tally_new(RhOp op, RhAlgo algo, double bytes, co
  * (rh_collective_plain). */
 RhScheduleTime rh_step_pattern_tally_time(const RhPatternTally *tally, RhAlgo algo, double bytes);
 void rh_step_pattern_tally_free(RhPatternTally *tally);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPatternTally, rh_step_pattern_tally_free)

@@ -54,12 +54,8 @@ static void part_at(RhKernelSequence *sequence, const GArray *exchanges, const R
 
 /* --- the sequences of a block --- */
 
-/* Lists that are filled anew for each sequence. */
-typedef struct {
-    GArray *kernels, *exchanges; /* RhKernel, RhExchange */
-} Lists;
-
-static RhKernelSequence sequence_new(const BlockOf *of, Lists lists, RhPart part, RhPass pass,
+/* The lists are filled anew. */
+static RhKernelSequence sequence_new(const BlockOf *of, RhBlockList lists, RhPart part, RhPass pass,
                                      RhPass also)
 {
     const RhProblem *c = of->model_cost->c;
@@ -68,8 +64,7 @@ static RhKernelSequence sequence_new(const BlockOf *of, Lists lists, RhPart part
     g_array_set_size(lists.exchanges, 0);
     for (size_t i = 0; i < G_N_ELEMENTS(passes); i++)
         if (passes[i] != RH_PASS_NONE)
-            rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard, lists.kernels,
-                          lists.exchanges);
+            rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard, lists);
     RhKernelSequence sequence = {
         .kernels = g_memdup2(lists.kernels->data, sizeof(RhKernel) * lists.kernels->len),
         .kernels_count = (int32_t)lists.kernels->len};
@@ -103,7 +98,7 @@ static RhBlockCost block_sized(const BlockOf *of)
 
 /* Adds the kernels of a block. Parameters have no gradient on the sequence part but the norm's own:
  * its kernels come with the data pass. */
-static void add_kernels(const BlockOf *of, Lists lists, RhBlockCost *b)
+static void add_kernels(const BlockOf *of, RhBlockList lists, RhBlockCost *b)
 {
     bool layer = of->kind != NULL;
     RhRecompute modules = of->shard->recompute;
@@ -282,7 +277,7 @@ RhModelCost *rh_model_cost_sized_new(const RhProblem *c, const RhLayout *layout)
     return p;
 }
 
-static void add_all_kernels(RhModelCost *p, Lists lists)
+static void add_all_kernels(RhModelCost *p, RhBlockList lists)
 {
     RhShard kept = kept_shard(p);
     for (int k = 0; k < p->layers_end; k++) {
@@ -301,7 +296,7 @@ void rh_model_cost_add_kernels(RhModelCost *p)
 {
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
-    Lists lists = {kernels, exchanges};
+    RhBlockList lists = {kernels, exchanges};
     add_all_kernels(p, lists);
     if (p->half)
         add_all_kernels(p->half, lists);

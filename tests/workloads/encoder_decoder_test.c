@@ -365,8 +365,8 @@ static void experts_of_both_stacks_are_spread(void)
     CU_ASSERT_FALSE(rh_block_takes_whole(m, last, RH_BLOCK_FFN, &spread));
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
-    rh_block_pass(m, last, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_FORWARD, &spread, kernels,
-                  exchanges);
+    rh_block_pass(m, last, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_FORWARD, &spread,
+                  (RhBlockList){kernels, exchanges});
     CU_ASSERT_TRUE(exchanges->len >= 2);
 }
 

@@ -133,8 +133,8 @@ static GArray *ways_of(RhIterations *it, const RhLayerKind *kind, const RhShard 
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     GArray *ways = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     g_array_set_size(it->kernels, 0);
-    rh_block_pass(it->model, kind, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_PREFILL, own, it->kernels,
-                  all);
+    rh_block_pass(it->model, kind, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_PREFILL, own,
+                  (RhBlockList){it->kernels, all});
     for (guint i = 0; i < all->len; i++) {
         const RhExchange *e = &g_array_index(all, RhExchange, i);
         if (e->kind == RH_EXCHANGE_DISPATCH || e->kind == RH_EXCHANGE_COMBINE)

@@ -24,7 +24,7 @@ static Work work_of(const char *name, int32_t tp, int32_t ep, bool inside)
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
                       exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     rh_block_pass(model, rh_model_experts_kind(model), RH_BLOCK_FFN, RH_PART_TENSOR,
-                  RH_PASS_PREFILL, &shard, kernels, exchanges);
+                  RH_PASS_PREFILL, &shard, (RhBlockList){kernels, exchanges});
     Work work = {.kernels = kernels->len};
     for (guint i = 0; i < kernels->len; i++) {
         work.flops += g_array_index(kernels, RhKernel, i).flops;

@@ -202,7 +202,7 @@ static void a_ring_shares_tokens_and_pairs(void)
         g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
         g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(RhExchange));
         rh_block_pass(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &ring,
-                      kernels, steps);
+                      (RhBlockList){kernels, steps});
         CU_ASSERT_EQUAL(steps->len, 4 + 1); /* the last one ends the ring */
         for (int32_t step = 0; step < 4; step++) {
             const RhExchange *x = &g_array_index(steps, RhExchange, step);
@@ -228,7 +228,8 @@ static void a_ring_of_gathered_heads_waits_for_what_it_exchanges(void)
         g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
         g_autoptr(GArray) marks = g_array_new(FALSE, FALSE, sizeof(RhExchange));
         rh_block_pass(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR,
-                      back ? RH_PASS_BACKWARD_DATA : RH_PASS_FORWARD, &ring, kernels, marks);
+                      back ? RH_PASS_BACKWARD_DATA : RH_PASS_FORWARD, &ring,
+                      (RhBlockList){kernels, marks});
         double gathered = 0, passed_on = 0;
         for (guint i = 0; i < marks->len; i++) {
             const RhExchange *x = &g_array_index(marks, RhExchange, i);
@@ -279,7 +280,8 @@ static void context_ranks_share_pairs_whatever_they_exchange(void)
             g_autoptr(GArray) marks = g_array_new(FALSE, FALSE, sizeof(RhExchange));
             double bytes[RH_EXCHANGE_COMBINE + 1] = {0};
             rh_block_kernels(m, kind, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &one, all);
-            rh_block_pass(m, kind, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &cut, kernels, marks);
+            rh_block_pass(m, kind, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &cut,
+                          (RhBlockList){kernels, marks});
             RH_CHECK_CLOSE(c * pairs_flops(kernels, cls), pairs_flops(all, cls), 1e-14);
             for (guint k = 0; k < marks->len; k++)
                 bytes[g_array_index(marks, RhExchange, k).kind] +=
