@@ -10,7 +10,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "calibrate/kernels/raw.h"
-#include "validate/step_lists.h"
+#include "validate/step_kernel_lists.h"
 #include "validate/suites/thresholds.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 #pragma once
-/* The closed loop on a GPU: the kernels of a step (step_lists.h) are timed one by one and as a
+/* The closed loop on a GPU: the kernels of a step (step_kernel_lists.h) are timed one by one and as a
  * whole, and compared with what the device model says of them.
  *
  * A step is predicted as the sum of its kernels; communication is left out on both sides. */

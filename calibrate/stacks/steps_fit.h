@@ -10,7 +10,7 @@
 #include "base/deadline.h"
 #include "base/units.h"
 #include "calibrate/fit/fit_rows.h"
-#include "calibrate/stacks/steps_memory.h"
+#include "calibrate/stacks/reserve_fit.h"
 
 #define RH_STEPS_FOLDS 5
 

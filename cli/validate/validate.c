@@ -19,7 +19,7 @@
 #include "strategies/stack.h"
 #include "validate/cross/cross_groups.h"
 #include "validate/step.h"
-#include "validate/step_lists.h"
+#include "validate/step_kernel_lists.h"
 #include "validate/suites/lab_topology.h"
 #include "validate/suites/suite.h"
 #include "workloads/recipe.h"

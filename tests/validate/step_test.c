@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "tests/kit/testkit.h"
 #include "validate/step.h"
-#include "validate/step_lists.h"
+#include "validate/step_kernel_lists.h"
 #include "workloads/model.h"
 
 static double flops_of(const GArray *list, RhKernelClass cls)

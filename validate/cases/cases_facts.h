@@ -11,7 +11,7 @@
  *
  * A rule that was chosen by looking at measured rows, and not read in a script or a document, says
  * which: "chosen_on": "these rows" (those it applies to), or conditions like those of "when". It is
- * withheld from predictions of groups that hold such rows (validate/serving/served_cross.h). A rule
+ * withheld from predictions of groups that hold such rows (validate/serving/served_cross_validation.h). A rule
  * that names a model, a GPU and a concurrency needs it, or a source that is a file at a commit. */
 #include "base/json.h"
 #include "validate/cases/cases_table.h"

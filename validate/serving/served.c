@@ -6,7 +6,7 @@
 #include "accuracy/record.h"
 #include "base/intern.h"
 #include "strategies/search/evidence_key.h"
-#include "validate/serving/served_cross.h"
+#include "validate/serving/served_cross_validation.h"
 #include "validate/serving/served_rows.h"
 #include "validate/serving/served_run.h"
 

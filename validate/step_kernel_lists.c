@@ -1,4 +1,4 @@
-#include "validate/step_lists.h"
+#include "validate/step_kernel_lists.h"
 
 #include <math.h>
 #include <stdio.h>

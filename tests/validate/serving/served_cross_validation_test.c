@@ -111,5 +111,5 @@ int main(void)
         {"groups_have_names", groups_have_names},
         {NULL, NULL},
     };
-    return rh_test_main("served_cross", tests);
+    return rh_test_main("served_cross_validation", tests);
 }

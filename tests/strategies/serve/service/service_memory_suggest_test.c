@@ -116,7 +116,7 @@ static void longer_requests_are_refused(void)
 
 int main(void)
 {
-    return rh_test_main("service_memory_help",
+    return rh_test_main("service_memory_suggest",
                         (RhTest[]){{"what_is_named_makes_room", what_is_named_makes_room},
                                    {"no_more_than_needed_is_named", no_more_than_needed_is_named},
                                    {"the_longest_request_must_fit_where_the_server_says_so",

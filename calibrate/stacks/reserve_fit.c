@@ -1,4 +1,4 @@
-#include "calibrate/stacks/steps_memory.h"
+#include "calibrate/stacks/reserve_fit.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

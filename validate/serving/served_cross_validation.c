@@ -1,4 +1,4 @@
-#include "validate/serving/served_cross.h"
+#include "validate/serving/served_cross_validation.h"
 
 #include <math.h>
 #include <string.h>
