@@ -83,11 +83,15 @@ function(rh_smpi_program name)
   target_link_libraries(${name} PRIVATE rh_deps PkgConfig::SIMGRID)
 endfunction()
 
-# rh_cuda_program(NAME SOURCE_DIR d): every .c and .cu of the folder, standing on the CUDA Toolkit alone. Vendor
+# rh_cuda_program(NAME SOURCE_DIRS d ...): every .c and .cu of the folders, standing on the CUDA Toolkit alone. Vendor
 # libraries are opened when it runs.
 function(rh_cuda_program name)
-  cmake_parse_arguments(A "" "SOURCE_DIR" "" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${A_SOURCE_DIR}/*.c" "${CMAKE_SOURCE_DIR}/${A_SOURCE_DIR}/*.cu")
+  cmake_parse_arguments(A "" "" "SOURCE_DIRS" ${ARGN})
+  set(patterns)
+  foreach(folder IN LISTS A_SOURCE_DIRS)
+    list(APPEND patterns "${CMAKE_SOURCE_DIR}/${folder}/*.c" "${CMAKE_SOURCE_DIR}/${folder}/*.cu")
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>"

@@ -9,12 +9,13 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
-#include "calibrate/kernels/raw.h"
+#include "calibrate/kernels/kernels_fit.h"
 #include "validate/step_kernel_lists.h"
 #include "validate/suites/thresholds.h"
 
 typedef struct {
     const RhStepOptions *options;
+    RhPlatform *platform; /* whose device predicts; loaded with the first samples */
     RhValidation *v;
     GHashTable *seen; /* texts of kernels that are cases already; a shape is evaluated once */
     int32_t done, total;
@@ -27,7 +28,22 @@ static const char *group_of(const RhListedKernel *l)
 
 static double predicted_s(const Loop *loop, const RhListedKernel *l)
 {
-    return rh_kernel_time_s(loop->options->platform->device, &l->kernel);
+    return rh_kernel_time_s(loop->platform->device, &l->kernel);
+}
+
+/* Loads the platform that is asked for, or the device that these samples are of, with its profile. */
+static bool load_platform(Loop *loop, const RhRaw *raw, GError **error)
+{
+    const RhStepOptions *o = loop->options;
+    if (loop->platform)
+        return true;
+    const char *device = o->platform ? NULL : rh_kernels_fit_device_name(raw, error);
+    if (!o->platform && !device)
+        return false;
+    g_autofree char *spec = o->platform ? g_strdup(o->platform) : g_strdup_printf("%s:1x1", device);
+    loop->platform = rh_platform_load(spec, error);
+    return loop->platform &&
+           (!o->profile || rh_platform_apply_profile(loop->platform, o->profile, error));
 }
 
 /* --- samples of a list --- */
@@ -35,12 +51,13 @@ static double predicted_s(const Loop *loop, const RhListedKernel *l)
 static bool is_row_of(const RhRawRow *row, const RhListedKernel *l)
 {
     const RhKernel *a = &row->kernel, *b = &l->kernel;
-    if (row->kind != (l->grouped ? RH_RAW_GROUPED_GEMM : RH_RAW_KERNEL))
+    if (row->kind != (l->grouped ? RH_RAW_GROUPED_GEMM : RH_RAW_KERNEL) || rh_raw_is_stand_in(row))
         return false;
     int64_t m = l->grouped ? b->m * b->batch : b->m;
-    return (l->grouped || a->cls == b->cls) && a->dtype == b->dtype && a->batch == b->batch &&
-           a->m == m && a->n == b->n && a->k == b->k && a->heads == b->heads &&
-           a->kv_heads == b->kv_heads && a->causal == b->causal && a->bytes == b->bytes;
+    return (l->grouped || (a->cls == b->cls && a->layout == b->layout)) && a->dtype == b->dtype &&
+           a->batch == b->batch && a->m == m && a->n == b->n && a->k == b->k &&
+           a->heads == b->heads && a->kv_heads == b->kv_heads && a->causal == b->causal &&
+           a->bytes == b->bytes;
 }
 
 static const RhRawRow *find_row(const RhRaw *raw, const RhListedKernel *l)
@@ -100,6 +117,14 @@ static void add_kernels(Loop *loop, const char *name, const GArray *list, const 
     }
 }
 
+static bool has_stand_in(const RhRaw *raw)
+{
+    for (guint i = 0; i < raw->rows->len; i++)
+        if (rh_raw_is_stand_in(&g_array_index(raw->rows, RhRawRow, i)))
+            return true;
+    return false;
+}
+
 static void add_whole(Loop *loop, const char *name, const GArray *list, const RhRaw *raw,
                       const char *row_name, const char *how)
 {
@@ -109,8 +134,13 @@ static void add_whole(Loop *loop, const char *name, const GArray *list, const Rh
         const RhListedKernel *l = &g_array_index(list, RhListedKernel, i);
         sum_s += predicted_s(loop, l) * (double)l->count;
     }
-    if (row)
-        measured_as(add_case(loop, g_strconcat(name, how, NULL), "step", raw->device), row, sum_s);
+    if (!row)
+        return;
+    RhValidationCase *c = add_case(loop, g_strconcat(name, how, NULL), "step", raw->device);
+    if (has_stand_in(raw))
+        c->skipped = g_strdup("its attention was run by a kernel that no framework runs");
+    else
+        measured_as(c, row, sum_s);
 }
 
 static bool add_step(Loop *loop, const char *name, const char *folder, GError **error)
@@ -126,7 +156,7 @@ static bool add_step(Loop *loop, const char *name, const char *folder, GError **
         return true;
     }
     g_autoptr(RhRaw) raw = rh_raw_load(path, error);
-    if (!raw)
+    if (!raw || !load_platform(loop, raw, error))
         return false;
     if (!loop->v->made_on)
         loop->v->made_on = g_strdup_printf("%s, %s", raw->device, raw->library_versions);
@@ -200,6 +230,7 @@ RhValidation *rh_step_validate(const RhStepOptions *o, GError **error)
     bool fine = folder && (o->from || g_mkdir_with_parents(folder, 0777) == 0) &&
                 run_step(&loop, folder, error);
     g_hash_table_unref(loop.seen);
+    rh_platform_free(loop.platform);
     if (!o->from && !o->keep_folder)
         rh_temp_remove(made);
     if (!fine)

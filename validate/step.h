@@ -7,11 +7,12 @@
 #include "platforms/platform.h"
 
 typedef struct {
-    const RhPlatform *platform; /* its device predicts; a profile may have been laid over it */
-    const char *from;           /* folder of NAME.raw.csv, samples of the lists; NULL: measure */
-    const char *kernels;        /* rehearse-kernels, to measure with */
-    const char *keep_folder;    /* lists and samples are left there; NULL: thrown away */
-    const char *only;           /* steps whose name holds this text; NULL: all */
+    const char *platform; /* whose device predicts, "h200-sxm:1x1"; NULL: the samples' own device */
+    const char *profile;  /* laid over it; NULL: none */
+    const char *from;     /* folder of NAME.raw.csv, samples of the lists; NULL: measure */
+    const char *kernels;  /* rehearse-kernels, to measure with */
+    const char *keep_folder; /* lists and samples are left there; NULL: thrown away */
+    const char *only;        /* steps whose name holds this text; NULL: all */
     void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */
     void *user;
 } RhStepOptions;

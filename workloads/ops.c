@@ -149,6 +149,16 @@ static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard
 
 /* --- One rank --- */
 
+/* Marks the products of linear layers as gradients of inputs, from the first-th kernel on. */
+static void mark_input_gradients(GArray *kernels, guint first)
+{
+    for (guint i = first; i < kernels->len; i++) {
+        RhKernel *k = &g_array_index(kernels, RhKernel, i);
+        if (k->cls == RH_KERNEL_GEMM && k->batch == 1 && !k->core && k->layout == RH_GEMM_LINEAR)
+            k->layout = RH_GEMM_INPUT_GRADIENT;
+    }
+}
+
 void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
                    RhPass pass, const RhShard *shard, RhBlockList list)
 {
@@ -162,6 +172,7 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
     const RhOperator *op = part == RH_PART_SEQUENCE ? pair[0]
                            : part == RH_PART_TENSOR ? pair[1]
                                                     : NULL;
+    guint first = list.kernels->len;
     ops.in_steps = shard->tensor_overlap && op != NULL && op->in_steps;
     bool frozen = shard->lora.rank > 0, weights = pass == RH_PASS_BACKWARD_WEIGHT;
     if (begins_encoder(model, block)) {
@@ -183,6 +194,8 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
     if (again && in_layer(block) && rh_ops_replays(&ops, RH_RECOMPUTE_NORM) && pair[1] != NULL &&
         pair[1]->gathers_operands)
         rh_ops_cast(&ops, rh_ops_sequence_elements(&ops));
+    if (pass == RH_PASS_BACKWARD_DATA)
+        mark_input_gradients(list.kernels, first);
 }
 
 void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,

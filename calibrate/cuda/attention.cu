@@ -235,7 +235,8 @@ static bool prepare_cudnn(RkGpu *gpu, RkCase *c, RkError *why)
 
 static void launch_cudnn(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
 {
-    rk_cudnn_enqueue((RkCudnn *)c->plan, b, stream);
+    if (!rk_cudnn_enqueue((RkCudnn *)c->plan, b, stream))
+        rk_case_refuse();
 }
 
 static void release_cudnn(RkCase *c)

@@ -121,7 +121,8 @@ static bool prepare(RkGpu *gpu, RkCase *c, RkError *why)
 
 static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
 {
-    rk_gemm_enqueue(((const Plan *)c->plan)->gemm, b[0], b[1], b[2], stream);
+    if (!rk_gemm_enqueue(((const Plan *)c->plan)->gemm, b[0], b[1], b[2], stream))
+        rk_case_refuse();
 }
 
 static bool start_hold(const RkGpu *gpu, const Plan *plan, int sms)
@@ -155,7 +156,7 @@ static double time_products(const RkGpu *gpu, const RkCase *c)
     return 1e-3 * (double)milliseconds / PRODUCTS;
 }
 
-static double time_beside(const RkGpu *gpu, const RkCase *c)
+static double time_beside(const RkGpu *gpu, RkCase *c)
 {
     const Plan *plan = (const Plan *)c->plan;
     double seconds = start_hold(gpu, plan, c->sample.heads) ? time_products(gpu, c) : -1;

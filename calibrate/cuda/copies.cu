@@ -127,7 +127,7 @@ static void launch_both(const RkGpu *, const RkCase *c, cudaStream_t stream, voi
 
 /* Times a copy by the host's clock: pageable memory is staged by the host, which the stream's
  * events do not cover. */
-static double time_by_host(const RkGpu *gpu, const RkCase *c)
+static double time_by_host(const RkGpu *gpu, RkCase *c)
 {
     void *buffers[1] = {c->data[0]};
     double begin_s = rk_now_s();

@@ -33,6 +33,7 @@ struct RkGemm {
     cublasLtMatrixLayout_t a, b, out;
     cublasLtMatmulAlgo_t algorithm;
     void *workspace;
+    float beta; /* 1 adds the product to what `out` holds */
 };
 
 static bool load(Lt *lt)
@@ -74,9 +75,9 @@ void rk_cublas_version(char *out, size_t size)
         snprintf(out, size, "absent");
 }
 
-RkDtype rk_gemm_out_dtype(RkDtype dtype)
+RkDtype rk_gemm_out_dtype(const RkSample *s)
 {
-    return dtype == RK_FP8 ? RK_BF16 : dtype;
+    return s->cls == RK_GEMM_NT ? RK_FP32 : s->dtype == RK_FP8 ? RK_BF16 : s->dtype;
 }
 
 static cudaDataType_t type_of(RkDtype dtype)
@@ -111,15 +112,22 @@ static bool make_layout(const Lt *lt, cublasLtMatrixLayout_t *out, RkDtype dtype
                           sizeof stride) == CUBLAS_STATUS_SUCCESS;
 }
 
-static bool make_operation(const Lt *lt, RkGemm *gemm, RkDtype dtype)
+/* Rows are the library's columns, so that it sees out^T = b' a': it transposes b as a linear layer
+ * stores it, and a where that is stored by columns. */
+static bool make_operation(const Lt *lt, RkGemm *gemm, const RkSample *s)
 {
+    RkDtype dtype = s->dtype;
     cublasComputeType_t compute =
         dtype == RK_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    cublasOperation_t transposed = CUBLAS_OP_T;
+    cublasOperation_t of_b =
+        s->cls == RK_GEMM_NN || s->cls == RK_GEMM_NT ? CUBLAS_OP_N : CUBLAS_OP_T;
+    cublasOperation_t of_a = s->cls == RK_GEMM_NT ? CUBLAS_OP_T : CUBLAS_OP_N;
     int8_t fast = 1; /* for fp8: accumulation as in training recipes */
     return lt->desc_create(&gemm->operation, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
-           lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                        sizeof transposed) == CUBLAS_STATUS_SUCCESS &&
+           lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b) ==
+               CUBLAS_STATUS_SUCCESS &&
+           lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_TRANSB, &of_a, sizeof of_a) ==
+               CUBLAS_STATUS_SUCCESS &&
            (dtype != RK_FP8 || lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
                                             sizeof fast) == CUBLAS_STATUS_SUCCESS);
 }
@@ -143,6 +151,17 @@ static bool choose_algorithm(const Lt *lt, RkGemm *gemm)
     return ok;
 }
 
+/* Makes the layouts of a, b and the result, in elements of a row and rows. */
+static bool make_layouts(const Lt *lt, RkGemm *gemm, const RkSample *s)
+{
+    bool by_columns = s->cls == RK_GEMM_NT, plain = by_columns || s->cls == RK_GEMM_NN;
+    return make_layout(lt, &gemm->a, s->dtype, by_columns ? s->m : s->k, by_columns ? s->k : s->m,
+                       s->batch) &&
+           make_layout(lt, &gemm->b, s->dtype, plain ? s->n : s->k, plain ? s->k : s->n,
+                       s->batch) &&
+           make_layout(lt, &gemm->out, rk_gemm_out_dtype(s), s->n, s->m, s->batch);
+}
+
 static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkError *why)
 {
     if (dtype == RK_FP8 && gpu->sm < 89)
@@ -159,17 +178,17 @@ bool rk_gemm_make(RkGpu *gpu, const RkSample *s, RkGemm **out, RkError *why)
         return rk_fail(why, "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR) " is not on this machine");
     if (!dtype_fits(gpu, s->dtype, why))
         return false;
+    if (s->dtype == RK_FP8 && (s->cls == RK_GEMM_NN || s->cls == RK_GEMM_NT))
+        return rk_fail(why, "cuBLASLt multiplies fp8 in the layout of a linear layer alone");
     if (lt->handle == NULL && lt->create(&lt->handle) != CUBLAS_STATUS_SUCCESS)
         return rk_fail(why, "cuBLASLt does not start");
     RkGemm *gemm = (RkGemm *)calloc(1, sizeof *gemm);
     if (gemm == NULL)
         return rk_fail(why, "no memory");
     gemm->workspace = rk_gpu_take(gpu, WORKSPACE_BYTES);
-    bool ok = gemm->workspace != NULL &&
-              make_layout(lt, &gemm->a, s->dtype, s->k, s->m, s->batch) &&
-              make_layout(lt, &gemm->b, s->dtype, s->k, s->n, s->batch) &&
-              make_layout(lt, &gemm->out, rk_gemm_out_dtype(s->dtype), s->n, s->m, s->batch) &&
-              make_operation(lt, gemm, s->dtype) && choose_algorithm(lt, gemm);
+    gemm->beta = s->cls == RK_GEMM_NT ? 1 : 0;
+    bool ok = gemm->workspace != NULL && make_layouts(lt, gemm, s) && make_operation(lt, gemm, s) &&
+              choose_algorithm(lt, gemm);
     if (!ok) {
         rk_gemm_free(gemm);
         return rk_fail(why, "cuBLASLt has no algorithm for it");
@@ -198,8 +217,8 @@ bool rk_gemm_enqueue(const RkGemm *gemm, const void *a, const void *b, void *out
                      cudaStream_t stream)
 {
     const Lt *lt = library();
-    float one = 1, zero = 0;
-    return lt->matmul(lt->handle, gemm->operation, &one, b, gemm->b, a, gemm->a, &zero, out,
+    float one = 1;
+    return lt->matmul(lt->handle, gemm->operation, &one, b, gemm->b, a, gemm->a, &gemm->beta, out,
                       gemm->out, out, gemm->out, &gemm->algorithm, gemm->workspace, WORKSPACE_BYTES,
                       stream) == CUBLAS_STATUS_SUCCESS;
 }

@@ -1,6 +1,5 @@
 #include "calibrate/cuda/gpu.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +9,8 @@
 
 /* Lowest compute capability that CUDA 12 and 13 compile for. */
 #define SM_MIN      (CUDART_VERSION >= 13000 ? 75 : 70)
-#define ARENA_SHARE 0.7
+#define ARENA_SHARE 0.9
 #define ALIGNMENT   512
-
-bool rk_fail(RkError *why, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why->text, sizeof why->text, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 bool rk_cuda(cudaError_t status, const char *tried, RkError *why)
 {

@@ -3,11 +3,8 @@
  * their operands from. Errors go up as a text; nothing here prints. */
 #include <cuda_runtime.h>
 
-#include "calibrate/cuda/sample.h"
-
-typedef struct {
-    char text[256];
-} RkError;
+#include "calibrate/measure/fail.h"
+#include "calibrate/measure/sample.h"
 
 typedef struct {
     int index, sms, sm; /* sm: 90 for compute capability 9.0 */
@@ -19,9 +16,6 @@ typedef struct {
     char *arena;
     size_t arena_bytes, arena_used;
 } RkGpu;
-
-/* Fills `why` and returns false; printf-like. */
-bool rk_fail(RkError *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* True when `status` is success; else false with what was tried and the runtime's own words. */
 bool rk_cuda(cudaError_t status, const char *tried, RkError *why);

@@ -168,7 +168,8 @@ static bool run(const RkCase *c, cudaStream_t stream, void *const *b)
 
 static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
 {
-    run(c, stream, b);
+    if (!run(c, stream, b))
+        rk_case_refuse();
 }
 
 static void release(RkCase *c)

@@ -8,6 +8,20 @@
 #define ROTATIONS_MAX 64
 #define BEYOND_L2     3 /* size of all sets of buffers together, in multiples of the cache */
 
+static bool refused;
+
+void rk_case_refuse(void)
+{
+    refused = true;
+}
+
+bool rk_case_was_refused(void)
+{
+    bool was = refused;
+    refused = false;
+    return was;
+}
+
 void rk_case_operand(RkCase *c, RkOperand operand)
 {
     c->operands[c->operands_count++] = operand;

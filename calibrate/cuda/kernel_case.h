@@ -4,6 +4,7 @@
  * A class is a file with one RkKernel in it and a row in kernel_table.cu. It names its operands,
  * launches itself on them, and knows the same result in double precision. */
 #include "calibrate/cuda/gpu.h"
+#include "calibrate/cuda/meter.h"
 
 #define RK_OPERANDS_MAX 12
 
@@ -22,8 +23,8 @@ typedef struct {
     void (*launch)(const RkGpu *gpu, const RkCase *c, cudaStream_t stream, void *const *buffers);
 
     /* May be NULL: then events around launches tell the time. Seconds of one run; negative when it
-     * failed. */
-    double (*time_s)(const RkGpu *gpu, const RkCase *c);
+     * failed. May set `during`. */
+    double (*time_s)(const RkGpu *gpu, RkCase *c);
 
     /* May be NULL. Frees the plan. */
     void (*release)(RkCase *c);
@@ -43,8 +44,9 @@ struct RkCase {
     int rotations;
     char library[64];
     void *plan;
-    size_t mark;   /* of the arena, before this case */
-    uint64_t turn; /* which rotation is next */
+    size_t mark;      /* of the arena, before this case */
+    uint64_t turn;    /* which rotation is next */
+    RkReading during; /* clock and power while the GPU worked on it; 0: it was too short to tell */
 };
 
 /* Returns the kernel that measures a class, or NULL. */
@@ -64,6 +66,12 @@ bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase 
 bool rk_case_open_with(RkGpu *gpu, const RkKernel *kernel, const RkSample *sample,
                        int rotations_max, RkCase *out, RkError *why);
 void rk_case_close(RkGpu *gpu, RkCase *c);
+
+/* Records that a library refused to enqueue a run: a launch returns nothing, and the time of
+ * nothing is short. */
+void rk_case_refuse(void);
+/* Returns whether a run was refused since the last call. */
+bool rk_case_was_refused(void);
 
 /* Enqueues the next run, on the next set of buffers. */
 void rk_case_launch(const RkGpu *gpu, RkCase *c, cudaStream_t stream);

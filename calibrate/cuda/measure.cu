@@ -1,105 +1,16 @@
 #include "calibrate/cuda/measure.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "calibrate/cuda/grid.h"
 #include "calibrate/cuda/libraries.h"
 #include "calibrate/cuda/meter.h"
-#include "calibrate/cuda/progress.h"
-#include "calibrate/cuda/raw.h"
 #include "calibrate/cuda/whole.h"
+#include "calibrate/measure/grid.h"
 
 #define SAMPLE_S_MIN 0.03
-#define SAMPLE_S_MAX 0.5
-#define REASONS_MAX  24
-#define QUIET_S      10 /* seconds between lines of progress that are not shown on a terminal */
-
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int number)
-{
-    stopped = 1;
-    signal(number, SIG_DFL); /* a second signal ends the process at once */
-}
-
-void rk_stop_on_signals(void)
-{
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
-}
-
-/* --- A run --- */
-
-/* Reasons for which samples were left out, each once. */
-typedef struct {
-    char text[REASONS_MAX][320];
-    int count[REASONS_MAX];
-} Reasons;
-
-typedef struct {
-    RkGpu *gpu;
-    FILE *out;
-    double begin_s, budget_s, shown_s;
-    size_t done, total;
-    Reasons reasons;
-} Run;
-
-static void note(Reasons *reasons, RkClass cls, const RkError *why)
-{
-    char text[sizeof reasons->text[0]];
-    snprintf(text, sizeof text, "%s: %s", rk_class_name(cls), why->text);
-    for (int i = 0; i < REASONS_MAX; i++) {
-        if (reasons->count[i] == 0)
-            snprintf(reasons->text[i], sizeof reasons->text[i], "%s", text);
-        if (strcmp(reasons->text[i], text) == 0) {
-            reasons->count[i]++;
-            return;
-        }
-    }
-}
-
-static void show(Run *run, const RkSample *sample)
-{
-    char now[64], line[160];
-    double elapsed_s = rk_now_s() - run->begin_s;
-    bool terminal = isatty(STDERR_FILENO);
-    if (!terminal && elapsed_s - run->shown_s < QUIET_S)
-        return;
-    run->shown_s = elapsed_s;
-    snprintf(now, sizeof now, "%s %s", rk_class_name(sample->cls), rk_dtype_name(sample->dtype));
-    RkProgress progress = {run->done, run->total, elapsed_s, run->budget_s, now};
-    rk_progress_line(&progress, line, sizeof line);
-    fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", line);
-}
-
-static void show_end(const Run *run, bool complete)
-{
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
-    for (int i = 0; i < REASONS_MAX && run->reasons.count[i] > 0; i++)
-        fprintf(stderr, "note: %d left out, %s\n", run->reasons.count[i], run->reasons.text[i]);
-    fprintf(stderr, "%zu of %zu done in %.0f s%s\n", run->done, run->total,
-            rk_now_s() - run->begin_s, complete ? "" : ": stopped early, the file is valid");
-}
-
-static bool time_is_up(const Run *run)
-{
-    return stopped || rk_now_s() - run->begin_s > run->budget_s;
-}
-
-/* Time for a sample. Cheap samples leave time to expensive ones: several times the even share,
- * within bounds. */
-static double share_s(const Run *run)
-{
-    double left_s = run->budget_s - (rk_now_s() - run->begin_s);
-    double even_s = left_s / (double)(run->total - run->done + 1);
-    return fmin(SAMPLE_S_MAX, fmax(SAMPLE_S_MIN, 4 * even_s));
-}
+#define WARM_UP_S    0.5
 
 /* Is the device usable? After some errors every later call fails, too. */
 static bool device_lives(const RkGpu *gpu)
@@ -107,94 +18,111 @@ static bool device_lives(const RkGpu *gpu)
     return cudaStreamSynchronize(gpu->stream) == cudaSuccess && cudaGetLastError() == cudaSuccess;
 }
 
-/* Measures one sample; `listed` is written into the row, `shape` is what runs. */
-static bool measure_one(Run *run, const RkSample *listed, const RkSample *shape)
+static RkOutcome left_out(const RkGpu *gpu)
 {
+    return device_lives(gpu) ? RK_LEFT_OUT : RK_BROKEN;
+}
+
+/* Measures one shape; what its preparation takes is part of the budget. */
+static RkOutcome measure(void *self, const RkSample *shape, double budget_s, RkRawRow *row,
+                         RkError *why)
+{
+    RkGpu *gpu = (RkGpu *)self;
     RkCase c;
-    RkError why;
+    double begin_s = rk_now_s();
+    if (!rk_case_open(gpu, shape, INT32_MAX, &c, why))
+        return left_out(gpu);
+    double rest_s = fmax(SAMPLE_S_MIN, budget_s - (rk_now_s() - begin_s));
+    bool timed = rk_time(gpu, &c, rest_s, &row->seconds, why);
+    row->sm_mhz = c.during.sm_mhz;
+    row->watts = c.during.watts;
+    snprintf(row->library, sizeof row->library, "%s", c.library);
+    rk_case_close(gpu, &c);
+    return timed ? RK_MEASURED : left_out(gpu);
+}
+
+/* --- The list as a whole --- */
+
+static void enqueue_whole(const RkGpu *gpu, void *data)
+{
+    rk_whole_launch(gpu, (const RkWhole *)data);
+}
+
+static void launch_graph(const RkGpu *gpu, void *data)
+{
+    cudaGraphLaunch((cudaGraphExec_t)data, gpu->stream);
+}
+
+/* Times one way to run the list, and writes its row. */
+static bool measure_way(RkGpu *gpu, const RkList *list, const char *name, RkEnqueue enqueue,
+                        void *data, double budget_s, FILE *out, RkError *why)
+{
     RkRawRow row = {};
-    if (!rk_case_open(run->gpu, shape, INT32_MAX, &c, &why)) {
-        note(&run->reasons, shape->cls, &why);
-        return device_lives(run->gpu);
-    }
-    bool timed = rk_time(run->gpu, &c, share_s(run), &row.seconds, &why);
-    RkReading reading = rk_meter_read();
-    row.sample = *listed;
-    row.sm_mhz = reading.sm_mhz;
-    row.watts = reading.watts;
-    snprintf(row.library, sizeof row.library, "%s", c.library);
-    rk_case_close(run->gpu, &c);
-    if (timed && row.seconds.median > 0)
-        return rk_raw_write_row(run->out, &row);
-    if (!timed)
-        note(&run->reasons, shape->cls, &why);
-    return device_lives(run->gpu);
+    RkReading during = {};
+    if (!rk_time_enqueued(gpu, enqueue, data, budget_s, &row.seconds, &during, why))
+        return false;
+    row.sm_mhz = during.sm_mhz;
+    row.watts = during.watts;
+    snprintf(row.library, sizeof row.library, "rehearse-kernels");
+    return rk_run_whole(list, name, row, out) || rk_fail(why, "the output cannot be written");
 }
 
-/* --- The head of the file --- */
-
-static void host_cpu(char *out, size_t size)
+/* Measures the list back to back on one stream, then as a graph. */
+static bool measure_whole(void *self, const RkList *list, double budget_s, FILE *out, RkError *why)
 {
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    out[0] = '\0';
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
-            continue;
-        colon[strcspn(colon, "\n")] = '\0';
-        snprintf(out, size, "%s", colon[1] == ' ' ? colon + 2 : colon + 1);
-        break;
-    }
-    if (file != NULL)
-        fclose(file);
+    RkGpu *gpu = (RkGpu *)self;
+    RkWhole whole;
+    cudaGraphExec_t graph = NULL;
+    bool ok = rk_whole_open(gpu, list, &whole, why) &&
+              measure_way(gpu, list, "sequence", enqueue_whole, &whole, budget_s, out, why) &&
+              (!rk_is_stopped() || rk_fail(why, "stopped")) &&
+              rk_whole_capture(gpu, &whole, &graph, why) &&
+              measure_way(gpu, list, "sequence_graph", launch_graph, graph, budget_s, out, why);
+    if (graph != NULL)
+        cudaGraphExecDestroy(graph);
+    rk_whole_close(gpu, &whole);
+    return ok;
 }
 
-static bool write_head(const RkGpu *gpu, FILE *out)
+/* --- The device of a run --- */
+
+/* Lets the GPU work for a moment, so that its clock has left idle before the first sample. */
+static void warm_up(RkGpu *gpu)
 {
-    RkRawHead head = {};
-    time_t now = time(NULL);
-    struct tm utc;
-    snprintf(head.device, sizeof head.device, "%s", gpu->name);
-    snprintf(head.cuda, sizeof head.cuda, "%d.%d", CUDART_VERSION / 1000,
+    RkOperand noise = {
+        RK_FP32, (int64_t)(gpu->arena_bytes / 8 / sizeof(float)), RK_FILL_NORMAL, 1, 0, false};
+    double end_s = rk_now_s() + WARM_UP_S;
+    do
+        rk_gpu_fill(gpu, gpu->arena, &noise, gpu->seed);
+    while (cudaStreamSynchronize(gpu->stream) == cudaSuccess && rk_now_s() < end_s);
+}
+
+static RkDevice device_of(RkGpu *gpu)
+{
+    RkDevice device = {};
+    RkRawHead *head = &device.head;
+    device.self = gpu;
+    device.measure = measure;
+    device.measure_whole = measure_whole;
+    snprintf(head->device, sizeof head->device, "%s", gpu->name);
+    snprintf(head->cuda, sizeof head->cuda, "%d.%d", CUDART_VERSION / 1000,
              CUDART_VERSION % 1000 / 10);
-    rk_cublas_version(head.cublas, sizeof head.cublas);
-    rk_cudnn_version(head.cudnn, sizeof head.cudnn);
-    rk_nccl_version(head.nccl, sizeof head.nccl);
-    rk_meter_driver(head.driver, sizeof head.driver);
-    host_cpu(head.host_cpu, sizeof head.host_cpu);
-    strftime(head.date, sizeof head.date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    head.sms = gpu->sms;
-    head.sm_major = gpu->sm / 10;
-    head.sm_minor = gpu->sm % 10;
-    head.hbm_bytes = (double)gpu->memory_bytes;
-    head.l2_bytes = (double)gpu->l2_bytes;
-    head.clock_mhz_max = rk_meter_sm_mhz_max();
-    head.memory_clock_mhz = rk_meter_memory_mhz();
-    return rk_raw_write_head(out, &head);
+    rk_cublas_version(head->cublas, sizeof head->cublas);
+    rk_cudnn_version(head->cudnn, sizeof head->cudnn);
+    rk_nccl_version(head->nccl, sizeof head->nccl);
+    rk_meter_driver(head->driver, sizeof head->driver);
+    rk_host_cpu(head->host_cpu, sizeof head->host_cpu);
+    rk_date(head->date, sizeof head->date);
+    head->sms = gpu->sms;
+    head->sm_major = gpu->sm / 10;
+    head->sm_minor = gpu->sm % 10;
+    head->hbm_bytes = (double)gpu->memory_bytes;
+    head->l2_bytes = (double)gpu->l2_bytes;
+    head->clock_mhz_max = rk_meter_sm_mhz_max();
+    head->memory_clock_mhz = rk_meter_memory_mhz();
+    warm_up(gpu);
+    return device;
 }
-
-static Run begin(RkGpu *gpu, const RkOptions *options, FILE *out, size_t total)
-{
-    Run run = {};
-    run.gpu = gpu;
-    run.out = out;
-    run.begin_s = rk_now_s();
-    run.budget_s = options->budget_s;
-    run.total = total;
-    return run;
-}
-
-static RkExit finish(const Run *run, bool complete, FILE *out)
-{
-    bool written = rk_raw_write_end(out, complete);
-    show_end(run, complete);
-    if (!written)
-        fprintf(stderr, "error: the output cannot be written\n");
-    return complete && written ? RK_EXIT_OK : RK_EXIT_PARTIAL;
-}
-
-/* --- The grid --- */
 
 RkExit rk_measure_grid(RkGpu *gpu, const RkOptions *options, FILE *out)
 {
@@ -207,81 +135,16 @@ RkExit rk_measure_grid(RkGpu *gpu, const RkOptions *options, FILE *out)
         fprintf(stderr, "error: no memory for the grid\n");
         return RK_EXIT_PARTIAL;
     }
-    Run run = begin(gpu, options, out, samples.count);
-    bool going = write_head(gpu, out);
-    for (; going && run.done < samples.count && !time_is_up(&run); run.done++) {
-        show(&run, &samples.items[run.done]);
-        going = measure_one(&run, &samples.items[run.done], &samples.items[run.done]);
-    }
-    bool complete = going && run.done == samples.count;
+    RkDevice device = device_of(gpu);
+    RkExit status = rk_run_samples(&device, options, &samples, out);
     rk_samples_clear(&samples);
-    return finish(&run, complete, out);
+    return status;
 }
 
-/* --- A list --- */
-
-static void enqueue_whole(const RkGpu *gpu, void *data)
-{
-    rk_whole_launch(gpu, (const RkWhole *)data);
-}
-
-static void launch_graph(const RkGpu *gpu, void *data)
-{
-    cudaGraphLaunch((cudaGraphExec_t)data, gpu->stream);
-}
-
-static bool write_whole(Run *run, const char *name, const RkWhole *whole, const RkMedian *seconds)
-{
-    RkReading reading = rk_meter_read();
-    RkRawRow row = {};
-    row.sample.dtype = whole->list->items[0].sample.dtype;
-    row.seconds = *seconds;
-    row.sm_mhz = reading.sm_mhz;
-    row.watts = reading.watts;
-    snprintf(row.library, sizeof row.library, "rehearse-kernels");
-    return rk_raw_write_whole(run->out, name, whole->launches, &row);
-}
-
-/* Measures the list back to back on one stream, then as a graph. */
-static bool measure_whole(Run *run, const RkList *list)
-{
-    RkWhole whole;
-    RkMedian seconds;
-    RkError why;
-    cudaGraphExec_t graph = NULL;
-    double each_s = fmax(1, (run->budget_s - (rk_now_s() - run->begin_s)) / 3);
-    bool ok = rk_whole_open(run->gpu, list, &whole, &why) &&
-              rk_time_enqueued(run->gpu, enqueue_whole, &whole, each_s, &seconds, &why) &&
-              write_whole(run, "sequence", &whole, &seconds) && !stopped &&
-              rk_whole_capture(run->gpu, &whole, &graph, &why) &&
-              rk_time_enqueued(run->gpu, launch_graph, graph, each_s, &seconds, &why) &&
-              write_whole(run, "sequence_graph", &whole, &seconds);
-    if (!ok)
-        fprintf(stderr, "warning: the list as a whole was not measured: %s\n",
-                stopped ? "stopped" : why.text);
-    if (graph != NULL)
-        cudaGraphExecDestroy(graph);
-    rk_whole_close(run->gpu, &whole);
-    return ok;
-}
-
-/* Measures a list; half of the budget is for the list as a whole. */
 RkExit rk_measure_list(RkGpu *gpu, const RkOptions *options, const RkList *list, FILE *out)
 {
-    Run run = begin(gpu, options, out, list->count);
-    bool going = write_head(gpu, out);
-    run.budget_s /= 2;
-    for (; going && run.done < list->count && !time_is_up(&run); run.done++) {
-        const RkListed *item = &list->items[run.done];
-        show(&run, &item->sample);
-        if (rk_list_first_like(list, run.done) == run.done)
-            going = measure_one(&run, &item->sample, &item->shape);
-    }
-    bool complete = going && run.done == list->count && run.reasons.count[0] == 0;
-    run.budget_s = options->budget_s;
-    if (going && !stopped)
-        complete = measure_whole(&run, list) && complete;
-    return finish(&run, complete, out);
+    RkDevice device = device_of(gpu);
+    return rk_run_list(&device, options, list, out);
 }
 
 /* --- Checks --- */

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "calibrate/cuda/orders.h"
 #include "calibrate/cuda/whole.h"
+#include "calibrate/measure/orders.h"
 
 /* Loads code and raises clocks before an answer is awaited. */
 static bool warm_up(const RkGpu *gpu, const RkWhole *whole, RkError *why)

@@ -2,28 +2,14 @@
 
 #include <stdlib.h>
 
-static bool same_listed(const RkListed *a, const RkListed *b)
-{
-    return rk_sample_same_shape(&a->sample, &b->sample) && a->sample.bytes == b->sample.bytes;
-}
-
-size_t rk_list_first_like(const RkList *list, size_t line)
-{
-    size_t i = 0;
-    while (!same_listed(&list->items[i], &list->items[line]))
-        i++;
-    return i;
-}
-
 bool rk_whole_open(RkGpu *gpu, const RkList *list, RkWhole *whole, RkError *why)
 {
     *whole = RkWhole{(RkCase *)calloc(list->count, sizeof(RkCase)),
-                     (size_t *)calloc(list->count, sizeof(size_t)), 0, list, 0};
+                     (size_t *)calloc(list->count, sizeof(size_t)), 0, list};
     if (whole->cases == NULL || whole->case_of == NULL)
         return rk_fail(why, "no memory");
     for (size_t i = 0; i < list->count; i++) {
         size_t first = rk_list_first_like(list, i);
-        whole->launches += list->items[i].count;
         if (first < i) {
             whole->case_of[i] = whole->case_of[first];
             continue;

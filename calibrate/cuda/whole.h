@@ -1,18 +1,14 @@
 #pragma once
 /* All kernels of a list in memory at once, with one set of operands for each distinct kernel. */
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/raw.h"
+#include "calibrate/measure/run.h"
 
 typedef struct {
     RkCase *cases;   /* owned; one per distinct shape */
     size_t *case_of; /* owned; per line */
     size_t cases_count;
     const RkList *list; /* borrowed */
-    int64_t launches;   /* launches of the whole list */
 } RkWhole;
-
-/* Returns the first line with the same kernel as `line`. */
-size_t rk_list_first_like(const RkList *list, size_t line);
 
 /* Prepares all kernels; call rk_whole_close also after a failure. */
 bool rk_whole_open(RkGpu *gpu, const RkList *list, RkWhole *whole, RkError *why);

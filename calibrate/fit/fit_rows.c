@@ -102,10 +102,19 @@ static RhKernel kernel_of(const RhRawRow *row, RhKernelClass wanted)
         k.cls = RH_KERNEL_ADD;
         return k;
     }
-    if (row->kind != RH_RAW_KERNEL)
+    if (row->kind != RH_RAW_KERNEL || rh_raw_is_stand_in(row))
         return none;
     bool fits = wanted == RH_KERNEL_ADD ? is_streaming((RhKernelClass)k.cls) : k.cls == wanted;
     return fits ? k : none;
+}
+
+/* Seconds that a row would take at the highest clock, to which constants are fitted: of a long
+ * kernel that units bound, what the clock during it tells; of others, what was measured. */
+static double seconds_at_boost(const RhRaw *raw, const RhRawRow *row, RhFitRegime regime)
+{
+    bool bound_by_units = regime == RH_FIT_LARGE || regime == RH_FIT_LONG;
+    double clock_frac = bound_by_units ? rh_raw_clock_frac(raw, row) : 0;
+    return clock_frac > 0 ? row->seconds * MIN(clock_frac, 1) : row->seconds;
 }
 
 void rh_fit_rows_add(GArray *rows, const RhRaw *raw, RhKernelClass cls, RhDtype dtype,
@@ -122,7 +131,7 @@ void rh_fit_rows_add(GArray *rows, const RhRaw *raw, RhKernelClass cls, RhDtype 
             row.regime = gemm_regime(k, &row.sample.weight);
         else if (cls != RH_KERNEL_ADD)
             row.regime = attention_regime(k, &row.sample.weight);
-        row.sample.seconds = r->seconds;
+        row.sample.seconds = seconds_at_boost(raw, r, row.regime);
         row.sample.cluster = cluster_of(k);
         row.held_out = rh_fit_is_held_out(row.sample.cluster, holdout_frac);
         g_array_append_val(rows, row);

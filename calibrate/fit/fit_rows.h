@@ -37,7 +37,8 @@ uint32_t rh_fit_cluster(const int64_t *values, size_t count);
 bool rh_fit_is_held_out(uint32_t cluster, double holdout_frac);
 
 /* Appends the RhFitRow of a raw file that are of the class; `dtype` RH_DTYPE_NONE takes all.
- * RH_KERNEL_ADD stands for every kernel bound by memory bandwidth. What is held out is decided by
+ * RH_KERNEL_ADD stands for every kernel bound by memory bandwidth. Attention by a kernel that stands
+ * in for cuDNN's is left out. Seconds of long kernels are brought to the highest clock. What is held out is decided by
  * the shape alone (a GEMM's n and k, whatever its m), so that the same shape is held out in every
  * file and in any order. */
 void rh_fit_rows_add(GArray *rows, const RhRaw *raw, RhKernelClass cls, RhDtype dtype,

@@ -83,23 +83,33 @@ char *rh_kernels_files_source(const GPtrArray *raws)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-/* Fraction of the clock that the power limit leaves, from long kernels. */
-double rh_kernels_files_clock_frac(const GPtrArray *raws)
+/* Returns whether a row tells the clock that the power limit leaves. */
+static bool tells_clock(const RhRawRow *row, bool sustained)
+{
+    return sustained ? row->kind == RH_RAW_SUSTAINED_GEMM
+                     : row->kernel.cls == RH_KERNEL_GEMM && row->seconds >= 1e-3;
+}
+
+static double median_clock_frac(const GPtrArray *raws, bool sustained)
 {
     g_autoptr(GArray) clocks = g_array_new(FALSE, FALSE, sizeof(double));
     for (guint i = 0; i < raws->len; i++) {
         const RhRaw *raw = g_ptr_array_index(raws, i);
         for (guint k = 0; k < raw->rows->len; k++) {
             const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, k);
-            if (row->kernel.cls != RH_KERNEL_GEMM || row->seconds < 1e-3 || row->sm_hz <= 0 ||
-                raw->clock_most_hz <= 0)
-                continue;
-            double frac = row->sm_hz / raw->clock_most_hz;
-            g_array_append_val(clocks, frac);
+            double frac = rh_raw_clock_frac(raw, row);
+            if (frac > 0 && tells_clock(row, sustained))
+                g_array_append_val(clocks, frac);
         }
     }
     if (clocks->len == 0)
         return 0;
     gsl_sort(RH_ELEMENTS(clocks, double), 1, clocks->len);
     return gsl_stats_median_from_sorted_data(RH_ELEMENTS(clocks, double), 1, clocks->len);
+}
+
+double rh_kernels_files_clock_frac(const GPtrArray *raws)
+{
+    double sustained_frac = median_clock_frac(raws, true);
+    return sustained_frac > 0 ? sustained_frac : median_clock_frac(raws, false);
 }

@@ -10,5 +10,6 @@ bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *device,
 bool rh_kernels_files_may_be(const char *marketing, const RhDevice *device);
 /* "a.raw.csv, b.raw.csv: NVIDIA H200, libraries, day"; caller frees. */
 char *rh_kernels_files_source(const GPtrArray *raws);
-/* Median SM clock of the long GEMMs over the most the GPU may reach; 0: unknown. */
+/* Median SM clock over the most that the GPU may reach, of GEMMs that ran for seconds on end, or else
+ * of long ones; 0: unknown. */
 double rh_kernels_files_clock_frac(const GPtrArray *raws);

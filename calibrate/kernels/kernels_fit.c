@@ -14,6 +14,7 @@
  * form. */
 #define PEAK_MEDIAN_MOST 0.2
 #define FORM_MEDIAN_MOST 0.5
+#define CLOCK_FULL_FRAC  0.97 /* from here on a clock counts as the highest: readings vary so much */
 
 /* A constant of the model, and its plausible bounds. */
 typedef struct {
@@ -390,16 +391,34 @@ static RhFact measured(const RhRawRow *row)
         .value = row->seconds, .tag = RH_TAG_MEASURED, .low = row->low_s, .high = row->high_s};
 }
 
-/* Measures the floor from empty kernels back to back: no kernel of a stream is shorter. */
+/* Measures the floor from an empty kernel between events: no kernel is shorter. How often the host
+ * launches one (launch_rate) is the host's pace, and only stands in for it. */
 static void measure_floor(const Work *w)
 {
-    const RhRawRow *row = quickest(w, "launch_rate");
-    row = row ? row : quickest(w, "launch");
-    if (!row)
-        return;
+    const RhRawRow *row = quickest(w, "empty");
+    if (!row) {
+        row = quickest(w, "launch_rate");
+        row = row ? row : quickest(w, "launch");
+        if (!row)
+            return;
+        add_note(w->fit,
+                 "device.kernel_floor is the pace of launches (%s), which may be the host's: "
+                 "these files have no row of `empty`",
+                 row->name);
+    }
     RhFact *floor = &w->fit->device->curves.kernel_floor_s;
     *floor = measured(row);
     add_fact(w->fit, "device.kernel_floor", RH_QUANTITY_S, floor, false);
+}
+
+/* Takes the clock that power leaves to long products, where it is clearly below the most. */
+static void measure_clock(const Work *w, RhFact *clock)
+{
+    double frac = w->fit->clock_frac;
+    if (frac <= 0 || frac >= CLOCK_FULL_FRAC)
+        return;
+    *clock = (RhFact){.value = frac, .tag = RH_TAG_MEASURED};
+    add_fact(w->fit, "device.sustained_clock", RH_QUANTITY_FRAC, clock, false);
 }
 
 /* Measures the host link: the slower direction of pinned memory at its largest size. */
@@ -433,12 +452,45 @@ static void measure_host(const Work *w)
 
 /* --- whole fit --- */
 
+/* Notes the classes that constants come from and that no file has a row of. */
+static void note_missing(RhKernelsFit *fit, const GPtrArray *raws)
+{
+    static const struct {
+        RhKernelClass cls;
+        const char *name;
+    } wanted[] = {{RH_KERNEL_GEMM, "GEMM"},
+                  {RH_KERNEL_ATTENTION, "attention"},
+                  {RH_KERNEL_ATTENTION_BACKWARD, "attention backward"},
+                  {RH_KERNEL_ADD, "memory-bound kernels"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(RhFitRow));
+        for (guint k = 0; k < raws->len; k++)
+            rh_fit_rows_add(rows, g_ptr_array_index(raws, k), wanted[i].cls, RH_DTYPE_NONE, 0);
+        if (rows->len == 0)
+            add_note(fit, "no rows of %s: its constants stay what they were", wanted[i].name);
+    }
+}
+
+static int32_t count_stand_ins(const RhRaw *raw)
+{
+    int32_t count = 0;
+    for (guint i = 0; i < raw->rows->len; i++)
+        count += rh_raw_is_stand_in(&g_array_index(raw->rows, RhRawRow, i));
+    return count;
+}
+
 static void note_files(RhKernelsFit *fit, const GPtrArray *raws)
 {
     for (guint i = 0; i < raws->len; i++) {
         const RhRaw *raw = g_ptr_array_index(raws, i);
+        int32_t stand_ins = count_stand_ins(raw);
         if (raw->cut)
-            add_note(fit, "%s was cut: %u rows are whole", raw->name, raw->rows->len);
+            add_note(fit, "%s is not complete: %u rows are whole", raw->name, raw->rows->len);
+        if (stand_ins > 0)
+            add_note(fit,
+                     "%s: %d rows of attention by rehearse-kernels' own kernel are not used: "
+                     "frameworks do not run it (cuDNN was missing or wrong)",
+                     raw->name, stand_ins);
         if (raw->unknown_count == 0)
             continue;
         g_ptr_array_add(raw->unknown, NULL);
@@ -482,6 +534,7 @@ static void fit_all(const Work *w)
     fit_attention(w);
     measure_host(w);
     rh_kernels_predict(w->fit, w->raws, w->deadline);
+    measure_clock(w, &clock);
     d->curves.sustained_clock_frac = clock;
     rh_device_refresh(d);
 }
@@ -495,6 +548,7 @@ RhKernelsFit *rh_kernels_fit(const GPtrArray *raws, const RhDevice *device, doub
     g_autoptr(RhKernelsFit) fit = fit_new(raws, device, holdout_frac, today);
     Work work = {raws, fit, rh_deadline_in(timeout_s)};
     note_files(fit, raws);
+    note_missing(fit, raws);
     fit_all(&work);
     if (rh_deadline_passed(work.deadline)) {
         rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);

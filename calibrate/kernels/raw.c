@@ -61,9 +61,11 @@ static const struct {
     {"copy_to_host_pageable", RH_RAW_COPY_TO_HOST_PAGEABLE},
     {"copy_from_host_pageable", RH_RAW_COPY_FROM_HOST_PAGEABLE},
     {"copy_both_pinned", RH_RAW_COPY_BOTH_PINNED},
+    {"empty", RH_RAW_EMPTY},
     {"launch", RH_RAW_LAUNCH},
     {"launch_rate", RH_RAW_LAUNCH_RATE},
     {"graph_launch", RH_RAW_GRAPH_LAUNCH},
+    {"sustained_gemm", RH_RAW_SUSTAINED_GEMM},
     {"gemm_beside_copy", RH_RAW_GEMM_BESIDE_COPY},
     {"nccl_all_reduce", RH_RAW_NCCL},
     {"nccl_reduce_scatter", RH_RAW_NCCL},
@@ -82,12 +84,26 @@ typedef struct {
 
 /* --- rows --- */
 
+/* GEMMs in the layouts of gradients. */
+static const struct {
+    const char *name;
+    RhGemmLayout layout;
+} layouts[] = {{"gemm_nn", RH_GEMM_INPUT_GRADIENT}, {"gemm_nt", RH_GEMM_WEIGHT_GRADIENT}};
+
+static RhGemmLayout layout_of(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)
+        if (strcmp(layouts[i].name, name) == 0)
+            return layouts[i].layout;
+    return RH_GEMM_LINEAR;
+}
+
 /* Kind and class of a row's name. Files write attention_backward, the class is named
  * attention-backward. */
 static RhRawKind kind_of(const char *name, RhKernelClass *cls)
 {
     g_autofree char *dashed = g_strdelimit(g_strdup(name), "_", '-');
-    *cls = rh_kernel_class_by_name(dashed);
+    *cls = layout_of(name) ? RH_KERNEL_GEMM : rh_kernel_class_by_name(dashed);
     if (*cls != RH_KERNEL_NONE)
         return RH_RAW_KERNEL;
     for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
@@ -124,7 +140,9 @@ static bool read_number(const Reading *r, int cell, const char *text, double *va
 static RhRawRow row_of(const Reading *r, const char *const *cells, const double v[CELLS])
 {
     return (RhRawRow){.name = rh_intern(cells[CELL_KERNEL]),
-                      .kernel = {.dtype = (uint8_t)rh_dtype_by_name(cells[CELL_DTYPE]),
+                      .library = rh_intern(cells[CELL_LIBRARY]),
+                      .kernel = {.layout = (uint8_t)layout_of(cells[CELL_KERNEL]),
+                                 .dtype = (uint8_t)rh_dtype_by_name(cells[CELL_DTYPE]),
                                  .causal = v[CELL_CAUSAL] > 0,
                                  .heads = (int32_t)v[CELL_HEADS],
                                  .kv_heads = (int32_t)v[CELL_KV_HEADS],
@@ -148,7 +166,7 @@ static bool check_shape(const Reading *r, const RhRawRow *row)
 {
     const RhKernel *k = &row->kernel;
     bool gemm = k->cls == RH_KERNEL_GEMM || row->kind == RH_RAW_GEMM_BESIDE_COPY ||
-                row->kind == RH_RAW_GROUPED_GEMM;
+                row->kind == RH_RAW_SUSTAINED_GEMM || row->kind == RH_RAW_GROUPED_GEMM;
     bool attention = k->cls == RH_KERNEL_ATTENTION || k->cls == RH_KERNEL_ATTENTION_BACKWARD;
     const char *lack = (gemm || attention) && (k->m < 1 || k->n < 1 || k->k < 1) ? "m, n and k"
                        : attention && k->heads < 1                               ? "heads"
@@ -357,6 +375,19 @@ void rh_raw_free(RhRaw *raw)
     g_array_unref(raw->rows);
     g_ptr_array_unref(raw->unknown);
     g_free(raw);
+}
+
+bool rh_raw_is_stand_in(const RhRawRow *row)
+{
+    bool attention =
+        row->kind == RH_RAW_KERNEL &&
+        (row->kernel.cls == RH_KERNEL_ATTENTION || row->kernel.cls == RH_KERNEL_ATTENTION_BACKWARD);
+    return attention && g_strcmp0(row->library, "own") == 0;
+}
+
+double rh_raw_clock_frac(const RhRaw *raw, const RhRawRow *row)
+{
+    return row->sm_hz > 0 && raw->clock_most_hz > 0 ? row->sm_hz / raw->clock_most_hz : 0;
 }
 
 char *rh_raw_describe(const RhRawRow *row)

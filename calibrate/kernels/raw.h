@@ -28,9 +28,11 @@ typedef enum {
     RH_RAW_COPY_TO_HOST_PAGEABLE,
     RH_RAW_COPY_FROM_HOST_PAGEABLE,
     RH_RAW_COPY_BOTH_PINNED, /* both ways at once; bytes of one */
+    RH_RAW_EMPTY,            /* an empty kernel, between events */
     RH_RAW_LAUNCH,           /* an empty kernel, launch to end */
     RH_RAW_LAUNCH_RATE,      /* from one empty kernel to the next, back to back */
     RH_RAW_GRAPH_LAUNCH,     /* the same in a graph of n nodes, each */
+    RH_RAW_SUSTAINED_GEMM,   /* for seconds on end */
     RH_RAW_GEMM_BESIDE_COPY, /* while a copy kernel holds `heads` SMs */
     RH_RAW_NCCL,             /* any of them: batch GPUs */
     RH_RAW_SEQUENCE,         /* a whole list of kernels, on a stream or as a graph */
@@ -40,10 +42,11 @@ typedef enum {
 typedef struct {
     RhRawKind kind;
     const char *name;      /* interned, as in the file */
+    const char *library;   /* interned: who runs the kernel, "cublasLt 13.0.1"; "own": below */
     RhKernel kernel;       /* shape, bytes and flops; of RH_RAW_KERNEL its class, too */
     double seconds;        /* median of the repetitions */
     double low_s, high_s;  /* 95 % interval of the median; both 0: unknown */
-    double sm_hz, power_w; /* after the sample; 0: unknown */
+    double sm_hz, power_w; /* while it ran; 0: unknown */
     int64_t repetitions;
     int32_t line;
 } RhRawRow;
@@ -69,5 +72,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRaw, rh_raw_free)
 /* Does this text begin as raw samples do, or as a published table that can be read as such
  * (raw_tables.h)? */
 bool rh_raw_begins(const char *text);
+/* Is this attention by the program's own kernel, which stands in where cuDNN is missing? Its times
+ * say nothing about what frameworks run. */
+bool rh_raw_is_stand_in(const RhRawRow *row);
+/* Clock of the row over the most that its GPU may reach; 0: unknown. */
+double rh_raw_clock_frac(const RhRaw *raw, const RhRawRow *row);
 /* "gemm bf16 m=4096 n=4096 k=4096 (line 12)". Caller frees. */
 char *rh_raw_describe(const RhRawRow *row);

@@ -200,16 +200,6 @@ static void append_correction(GString *out, const RhKernelsFit *fit)
     rh_text_wrap(out, line, 4, 79);
 }
 
-static void append_notes(GString *out, const RhKernelsFit *fit)
-{
-    rh_fit_append_notes(out, fit->notes);
-    if (fit->clock_frac > 0 && fit->clock_frac < 0.97)
-        g_string_append_printf(out,
-                               "note: the long GEMMs ran at %.0f %% of the highest clock; with\n"
-                               "      --set device.sustained_clock=1 power is not counted twice\n",
-                               100 * fit->clock_frac);
-}
-
 static void append_surfaces(GString *out, const RhSurfacesFit *fit)
 {
     g_autoptr(RhTable) table = rh_fit_errors_new(false);
@@ -231,7 +221,7 @@ static char *report_of(const RhKernelsFit *fit, const char *saved)
     append_facts(out, fit);
     append_classes(out, fit);
     append_correction(out, fit);
-    append_notes(out, fit);
+    rh_fit_append_notes(out, fit->notes);
     rh_fit_append_next(out, saved);
     return g_string_free(out, FALSE);
 }

@@ -102,15 +102,6 @@ static int run_suite(const RhArguments *a, GError **error)
     return v ? show(a, v, error) : 3;
 }
 
-/* The platform whose device predicts, with --profile laid over it. */
-static RhPlatform *machine(const RhArguments *a, GError **error)
-{
-    g_autoptr(RhPlatform) p = rh_platform_load(a->platform ? a->platform : "h200-sxm:1x1", error);
-    if (!p || (a->profile && !rh_platform_apply_profile(p, a->profile, error)))
-        return NULL;
-    return g_steal_pointer(&p);
-}
-
 static int write_lists(const char *folder, GError **error)
 {
     if (g_mkdir_with_parents(folder, 0777) != 0) {
@@ -129,15 +120,13 @@ static int write_lists(const char *folder, GError **error)
 static int run_step(const RhArguments *a, GError **error)
 {
     g_autofree char *kernels = rh_kernels_program();
-    g_autoptr(RhPlatform) platform = machine(a, error);
-    RhStepOptions options = {.platform = platform,
+    RhStepOptions options = {.platform = a->platform,
+                             .profile = a->profile,
                              .from = a->froms->len ? a->froms->pdata[0] : NULL,
                              .kernels = kernels,
                              .keep_folder = a->keep,
                              .only = a->only,
                              .progress = progress};
-    if (!platform)
-        return 3;
     if (!options.from && !kernels) {
         rh_fail(error, RH_ERROR_NO_ANSWER,
                 "rehearse-kernels is not there: this rehearse was built without CUDA\n"
@@ -251,8 +240,9 @@ static const RhOption own[] = {
         "with --run step: read what bench/gpu.sh measured elsewhere; with a training log or a "
         "benchmark's result of a server: the file that started it"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "with --run step or --cases x.jsonl: platform whose device is modelled "
-              "(h200-sxm:1x1); with a training log: the one it ran on"),
+              "platform whose device is modelled: with --run step, the GPU that was measured if "
+              "none is named; with --cases x.jsonl, h200-sxm:1x1; with a training log, the one "
+              "it ran on"),
     RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",
               "with a training log: the model"),
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",

@@ -47,6 +47,14 @@ typedef enum {
     RH_KERNEL_LAST,
 } RhKernelClass;
 
+/* Which operand of a GEMM is stored transposed, and whether it adds to its result. All layouts have
+ * one cost here; lists of kernels to measure tell them apart. */
+typedef enum {
+    RH_GEMM_LINEAR,          /* the second as n x k: a linear layer forward, or not known */
+    RH_GEMM_INPUT_GRADIENT,  /* the second as k x n */
+    RH_GEMM_WEIGHT_GRADIENT, /* the first as k x m; added to a result in fp32 */
+} RhGemmLayout;
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
@@ -59,7 +67,7 @@ typedef struct {
     bool grouped;
     /* GEMM: weight gradient with two narrow activation operands */
     bool narrow_gradient;
-    uint8_t unused;
+    uint8_t layout; /* GEMM: RhGemmLayout */
     int32_t heads, kv_heads;
     int32_t v_head; /* attention: columns of a value head; 0: as a key's, k */
     /* GEMM: bytes per element of its weights (k x n), where only these are narrow; 0: as the other

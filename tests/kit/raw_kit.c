@@ -38,7 +38,7 @@ void kit_row(const KitRaw *kit, const char *name, const RhKernel *k)
     g_ascii_formatd(time, sizeof time, "%.6g", seconds);
     g_string_append_printf(kit->text,
                            "%s,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
-                           ",%" G_GINT64_FORMAT ",%d,%d,%d,%s,%s,own,9,%s,0,0,0,0\n",
+                           ",%" G_GINT64_FORMAT ",%d,%d,%d,%s,%s,library,9,%s,0,0,0,0\n",
                            name, rh_dtype_name((RhDtype)k->dtype), k->batch, k->m, k->n, k->k,
                            k->heads, k->kv_heads, k->causal, bytes, flops, time);
 }

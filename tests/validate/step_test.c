@@ -91,7 +91,7 @@ static void every_step_has_a_list(void)
 /* --- the loop, on samples that are made up: every kernel takes `slower` of its prediction --- */
 
 #define RAW_HEADER                                                                                  \
-    "# rehearse.raw/1\n# device=synthetic\n# sms=132\n"                                             \
+    "# rehearse.raw/1\n# device=NVIDIA H200\n# sms=132\n"                                           \
     "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,library,repetitions,seconds,low_s," \
     "high_s,sm_mhz,watts\n"
 
@@ -101,12 +101,11 @@ static void put_sample(GString *out, const RhListedKernel *l, double seconds)
     char text[G_ASCII_DTOSTR_BUF_SIZE];
     int64_t m = l->grouped ? k->m * k->batch : k->m;
     g_ascii_formatd(text, sizeof text, "%.9g", seconds);
-    g_string_append_printf(
-        out,
-        "%s,bf16,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
-        ",%d,%d,%d,%.0f,%.0f,own,9,%s,%s,%s,0,0\n",
-        l->grouped ? "grouped_gemm" : rh_kernel_class_name((RhKernelClass)k->cls), k->batch, m,
-        k->n, k->k, k->heads, k->kv_heads, k->causal, k->bytes, k->flops, text, text, text);
+    g_string_append_printf(out,
+                           "%s,bf16,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
+                           ",%" G_GINT64_FORMAT ",%d,%d,%d,%.0f,%.0f,library,9,%s,%s,%s,0,0\n",
+                           rh_kernel_list_name(l), k->batch, m, k->n, k->k, k->heads, k->kv_heads,
+                           k->causal, k->bytes, k->flops, text, text, text);
 }
 
 static char *made_up_folder(const char *name, const RhPlatform *p, double slower)
@@ -137,7 +136,7 @@ static void check_loop(const char *name, double slower, guint missed_least, guin
     g_autoptr(GError) error = NULL;
     g_autoptr(RhPlatform) p = rh_platform_load("h200-sxm:1x1", NULL);
     g_autofree char *folder = made_up_folder(name, p, slower);
-    RhStepOptions options = {.platform = p, .from = folder, .only = name};
+    RhStepOptions options = {.from = folder, .only = name}; /* the device is the samples' own */
     g_autoptr(RhValidation) v = rh_step_validate(&options, &error);
     g_assert_no_error(error);
     RhValidationFigures step = rh_validation_figures(v, "step");
@@ -161,8 +160,7 @@ static void errors_are_those_put_in(void)
 
 static void steps_that_were_not_measured_are_skipped(void)
 {
-    g_autoptr(RhPlatform) p = rh_platform_load("h200-sxm:1x1", NULL);
-    RhStepOptions options = {.platform = p, .from = "/nowhere", .only = "decode"};
+    RhStepOptions options = {.from = "/nowhere", .only = "decode"};
     g_autoptr(RhValidation) v = rh_step_validate(&options, NULL);
     RhValidationFigures all = rh_validation_figures(v, NULL);
     CU_ASSERT_TRUE(all.count == 0 && all.skipped_count == 16 && v->missed->len == 16);

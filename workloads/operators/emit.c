@@ -248,6 +248,9 @@ void rh_ops_add_gradient(RhOps *ops, double entries)
 {
     double written = ops->element_bytes * entries;
     RhKernel *kernel = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
+    if (ops->shard->fused_elementwise && rh_ops_added_gradient_bytes(ops) == RH_FP32 + RH_FP32 &&
+        !kernel->narrow_gradient)
+        kernel->layout = RH_GEMM_WEIGHT_GRADIENT;
     kernel->bytes +=
         ops->shard->fused_elementwise ? rh_ops_added_gradient_bytes(ops) * entries : written;
     if (!ops->shard->fused_elementwise)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/cuda/grid.h"
-#include "calibrate/cuda/options.h"
-#include "calibrate/cuda/orders.h"
-#include "calibrate/cuda/progress.h"
-#include "calibrate/cuda/raw.h"
+#include "calibrate/measure/grid.h"
+#include "calibrate/measure/options.h"
+#include "calibrate/measure/orders.h"
+#include "calibrate/measure/progress.h"
+#include "calibrate/measure/raw.h"
 #include "tests/kit/testkit.h"
 
 /* --- Statistics --- */
@@ -78,6 +78,7 @@ static void enough_is_a_narrow_interval(void)
 static RkSamples whole_grid(void)
 {
     RkGridOptions options = rk_grid_defaults();
+    options.gpus = 8; /* with one there are no collectives */
     RkSamples samples = {0};
     CU_ASSERT_TRUE_FATAL(rk_grid(&options, &samples));
     return samples;
@@ -153,7 +154,7 @@ static void grid_repeats_nothing_and_costs_something(void)
         for (size_t j = 0; j < i; j++)
             if (rk_sample_same_shape(s, &samples.items[j]))
                 CU_FAIL("a shape stands twice");
-        bool launch = s->cls >= RK_LAUNCH && s->cls <= RK_GRAPH_LAUNCH;
+        bool launch = s->cls >= RK_EMPTY && s->cls <= RK_GRAPH_LAUNCH;
         CU_ASSERT_TRUE(launch || s->bytes > 0);
         CU_ASSERT_TRUE(s->dtype != RK_FP8 || (s->m % 16 == 0 && s->n % 16 == 0 && s->k % 16 == 0));
     }
@@ -221,6 +222,9 @@ static void traffic_and_work_by_hand(void)
     rk_sample_measure_up(&s);
     CU_ASSERT_EQUAL(s.flops, 60);
     CU_ASSERT_EQUAL(s.bytes, 2 * (10 + 15 + 6));
+    s.cls = RK_GEMM_NT; /* its result is read and written in fp32 */
+    rk_sample_measure_up(&s);
+    CU_ASSERT_EQUAL(s.bytes, 2 * (10 + 15) + 8 * 6);
     s = (RkSample){.cls = RK_ATTENTION,
                    .dtype = RK_BF16,
                    .causal = true,
@@ -420,8 +424,9 @@ static void options_are_parsed(void)
     RkOptions o;
     char why[256];
     CU_ASSERT_TRUE_FATAL(parse("x --run gemm,copy,attention --budget 1.5m -o f --seed 7", &o, why));
-    CU_ASSERT_TRUE(o.classes[RK_GEMM] && o.classes[RK_COPY_BOTH_PINNED] && o.classes[RK_ATTENTION]);
-    CU_ASSERT_FALSE(o.classes[RK_GEMM_BESIDE_COPY] || o.classes[RK_ATTENTION_BACKWARD] ||
+    CU_ASSERT_TRUE(o.classes[RK_GEMM] && o.classes[RK_GEMM_NT] && o.classes[RK_COPY_BOTH_PINNED] &&
+                   o.classes[RK_ATTENTION] && o.classes[RK_ATTENTION_BACKWARD]);
+    CU_ASSERT_FALSE(o.classes[RK_GROUPED_GEMM] || o.classes[RK_SUSTAINED_GEMM] ||
                     o.classes[RK_NORM]);
     CU_ASSERT_EQUAL(o.budget_s, 90);
     CU_ASSERT_EQUAL(o.seed, 7);

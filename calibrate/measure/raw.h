@@ -5,8 +5,8 @@
  * last whole line. Numbers are written and read with a decimal point in every locale. */
 #include <stdio.h>
 
-#include "calibrate/cuda/sample.h"
-#include "calibrate/cuda/stats.h"
+#include "calibrate/measure/sample.h"
+#include "calibrate/measure/stats.h"
 
 #ifdef __cplusplus
 extern "C" {

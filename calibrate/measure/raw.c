@@ -1,4 +1,4 @@
-#include "calibrate/cuda/raw.h"
+#include "calibrate/measure/raw.h"
 
 #include <errno.h>
 #include <math.h>
@@ -227,6 +227,8 @@ static bool shape_complete(const RkSample *s)
 {
     switch ((int)s->cls) {
     case RK_GEMM:
+    case RK_GEMM_NN:
+    case RK_GEMM_NT:
     case RK_GROUPED_GEMM:
         return s->batch > 0 && s->m > 0 && s->n > 0 && s->k > 0;
     case RK_ATTENTION:

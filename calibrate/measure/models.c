@@ -1,5 +1,5 @@
 /* Sizes of the models whose shapes are measured. */
-#include "calibrate/cuda/grid.h"
+#include "calibrate/measure/grid.h"
 
 #define HF "https://huggingface.co/"
 

@@ -1,10 +1,10 @@
-#include "calibrate/cuda/grid.h"
+#include "calibrate/measure/grid.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define M_MAX        32768
-#define FLOPS_MAX    3e13 /* some 50 ms of an H100: longer products give no further information */
+#define FLOPS_MAX    3e13 /* some 50 ms of an H100 */
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
 /* A grid being built: what is allowed, and the samples so far. */
@@ -28,7 +28,8 @@ static void add(Build *build, RkSample sample)
     if (!o->dtypes[sample.dtype] || !o->classes[sample.cls])
         return;
     rk_sample_measure_up(&sample);
-    if (sample.bytes > o->bytes_max || sample.flops > FLOPS_MAX || known(build->out, &sample))
+    if (sample.bytes > o->bytes_max || sample.flops > o->flops_max ||
+        (rk_class_is_product(sample.cls) && sample.m > o->m_max) || known(build->out, &sample))
         return;
     build->failed |= !rk_samples_add(build->out, sample);
 }
@@ -39,16 +40,22 @@ static int64_t aligned(RkDtype dtype, int64_t side)
     return dtype == RK_FP8 ? (side + 15) / 16 * 16 : side;
 }
 
-static void gemm(Build *build, int32_t tier, RkDtype dtype, int64_t batch, int64_t m, int64_t n,
-                 int64_t k)
+static void product(Build *build, int32_t tier, RkClass cls, RkDtype dtype, int64_t batch,
+                    int64_t m, int64_t n, int64_t k)
 {
-    add(build, (RkSample){.cls = RK_GEMM,
+    add(build, (RkSample){.cls = cls,
                           .dtype = dtype,
                           .tier = tier,
                           .batch = batch,
                           .m = aligned(dtype, m),
                           .n = aligned(dtype, n),
                           .k = aligned(dtype, k)});
+}
+
+static void gemm(Build *build, int32_t tier, RkDtype dtype, int64_t batch, int64_t m, int64_t n,
+                 int64_t k)
+{
+    product(build, tier, RK_GEMM, dtype, batch, m, n, k);
 }
 
 /* --- GEMM: the shapes of models --- */
@@ -90,9 +97,9 @@ static void gemm_of_models(Build *build, RkDtype dtype)
             for (int i = 0; i < MATRICES; i++, turn++) {
                 int64_t n = matrices[i].n, k = matrices[i].k;
                 gemm(build, 0, dtype, 1, 4096, n, k);
-                gemm(build, 1, dtype, 1, 4096, k, n); /* gradient of the input */
+                product(build, 1, RK_GEMM_NN, dtype, 1, 4096, k, n); /* gradient of the input */
                 gemm(build, 1, dtype, 1, MANY[turn % LENGTH(MANY)], n, k);
-                gemm(build, 2, dtype, 1, n, k, 4096); /* gradient of the weight */
+                product(build, 1, RK_GEMM_NT, dtype, 1, n, k, 4096); /* of the weight */
                 gemm(build, 2, dtype, 1, FEW[turn % LENGTH(FEW)], n, k);
                 gemm(build, 3, dtype, 1, FEW[(turn + 3) % LENGTH(FEW)], n, k);
                 gemm(build, 3, dtype, 1, MANY[(turn + 2) % LENGTH(MANY)], n, k);
@@ -178,16 +185,18 @@ static void gemm_thin(Build *build, RkDtype dtype)
 
 static void gemms(Build *build)
 {
-    gemm_of_models(build, RK_BF16);
-    gemm_cover(build, RK_BF16, 256);
-    gemm_boundaries(build, RK_BF16);
-    gemm_waves(build, RK_BF16);
-    gemm_batched(build, RK_BF16);
+    static const RkDtype ALL[] = {RK_FP8, RK_BF16, RK_FP16, RK_TF32, RK_FP32};
+    RkDtype most = build->options->main;
+    gemm_of_models(build, most);
+    gemm_cover(build, most, 256);
+    gemm_boundaries(build, most);
+    gemm_waves(build, most);
+    gemm_batched(build, most);
     for (int64_t m = 1; m <= M_MAX; m *= 2)
-        gemm(build, m % 3 == 1 ? 0 : 1, RK_BF16, 1, m, 4096, 4096);
-    static const RkDtype OTHERS[] = {RK_FP8, RK_FP16, RK_TF32, RK_FP32};
-    for (size_t i = 0; i < LENGTH(OTHERS); i++)
-        gemm_thin(build, OTHERS[i]);
+        gemm(build, m % 3 == 1 ? 0 : 1, most, 1, m, 4096, 4096);
+    for (size_t i = 0; i < LENGTH(ALL); i++)
+        if (ALL[i] != most)
+            gemm_thin(build, ALL[i]);
 }
 
 static void grouped_gemms(Build *build)
@@ -198,7 +207,7 @@ static void grouped_gemms(Build *build)
         for (int64_t experts = 4; experts <= 64; experts *= 4)
             for (int64_t tokens = 1024; tokens <= 16384; tokens *= 4)
                 add(build, (RkSample){.cls = RK_GROUPED_GEMM,
-                                      .dtype = RK_BF16,
+                                      .dtype = build->options->main,
                                       .tier = tokens == 4096 ? 0 : 2,
                                       .batch = experts,
                                       .m = tokens,
@@ -217,32 +226,28 @@ static void attention(Build *build, int32_t tier, RkSample shape)
     add(build, shape);
 }
 
+/* Adds few shapes: cuDNN plans each for some half a second (measured by others on H20 and B200,
+ * 2025), longer than it is then timed. */
 static void attentions(Build *build)
 {
     static const int32_t HEADS[][3] = {/* heads, kv heads, head size */
                                        {32, 8, 128}, {8, 1, 128},  {32, 32, 128},
                                        {12, 12, 64}, {16, 2, 128}, {32, 8, 64}};
     for (size_t i = 0; i < LENGTH(HEADS); i++) {
-        for (int64_t tokens = 512; tokens <= M_MAX; tokens *= 2) {
-            for (int64_t batch = 1; batch <= 4; batch *= 4) {
-                bool usual = tokens >= 2048 && tokens <= 8192 && batch == 1;
-                RkSample shape = {.dtype = RK_BF16,
-                                  .causal = true,
-                                  .batch = batch,
-                                  .m = tokens,
-                                  .n = tokens,
-                                  .heads = HEADS[i][0],
-                                  .kv_heads = HEADS[i][1],
-                                  .k = HEADS[i][2]};
-                attention(build, usual ? 0 : 1 + (int32_t)(i % 3), shape);
-                shape.causal = false;
-                if (usual)
-                    attention(build, 2, shape);
-                shape.causal = true;
-                shape.dtype = RK_FP16;
-                if (usual && i == 0)
-                    attention(build, 3, shape);
-            }
+        for (int64_t tokens = 512; tokens <= M_MAX; tokens *= 4) {
+            bool usual = tokens == 2048 || tokens == 8192;
+            RkSample shape = {.dtype = build->options->main,
+                              .causal = true,
+                              .batch = 1,
+                              .m = tokens,
+                              .n = tokens,
+                              .heads = HEADS[i][0],
+                              .kv_heads = HEADS[i][1],
+                              .k = HEADS[i][2]};
+            attention(build, usual ? 0 : 1 + (int32_t)(i % 3), shape);
+            shape.causal = false;
+            if (usual)
+                attention(build, 2, shape);
         }
     }
 }
@@ -262,7 +267,7 @@ static void heads(Build *build, RkClass cls, int32_t count, int32_t head_size)
 {
     for (int64_t m = 64; m <= 16384; m *= 4)
         add(build, (RkSample){.cls = cls,
-                              .dtype = RK_BF16,
+                              .dtype = build->options->main,
                               .tier = m >= 4096 ? 0 : 2,
                               .batch = 1,
                               .m = m,
@@ -276,18 +281,18 @@ static void streams(Build *build)
     static const int64_t HIDDEN[] = {768, 4096, 8192, 16384};
     for (size_t i = 0; i < LENGTH(HIDDEN); i++) {
         for (size_t c = 0; c < LENGTH(BY_HIDDEN); c++)
-            rows(build, BY_HIDDEN[c], RK_BF16, HIDDEN[i], 0);
-        rows(build, RK_EMBEDDING, RK_BF16, HIDDEN[i], 32768);
+            rows(build, BY_HIDDEN[c], build->options->main, HIDDEN[i], 0);
+        rows(build, RK_EMBEDDING, build->options->main, HIDDEN[i], 32768);
         rows(build, RK_OPTIMIZER, RK_FP32, HIDDEN[i], 0);
     }
     rows(build, RK_NORM, RK_FP32, 4096, 0);
     rows(build, RK_ADD, RK_FP32, 4096, 0);
-    rows(build, RK_ACTIVATION, RK_BF16, 14336, 0);
-    rows(build, RK_ACTIVATION, RK_BF16, 3584, 0);
-    rows(build, RK_SOFTMAX, RK_BF16, 2048, 0);
-    rows(build, RK_SOFTMAX, RK_BF16, 8192, 0);
-    rows(build, RK_CROSS_ENTROPY, RK_BF16, 128256, 0);
-    rows(build, RK_CROSS_ENTROPY, RK_BF16, 16128, 0);
+    rows(build, RK_ACTIVATION, build->options->main, 14336, 0);
+    rows(build, RK_ACTIVATION, build->options->main, 3584, 0);
+    rows(build, RK_SOFTMAX, build->options->main, 2048, 0);
+    rows(build, RK_SOFTMAX, build->options->main, 8192, 0);
+    rows(build, RK_CROSS_ENTROPY, build->options->main, 128256, 0);
+    rows(build, RK_CROSS_ENTROPY, build->options->main, 16128, 0);
     heads(build, RK_ROTARY, 32, 128);
     heads(build, RK_ROTARY, 8, 128);
     heads(build, RK_PERMUTE, 32, 128);
@@ -302,7 +307,7 @@ static void copies(Build *build)
         int64_t largest = (int64_t)1 << (cls == RK_COPY_DEVICE ? 31 : 28);
         for (int64_t bytes = 4096; bytes <= largest; bytes *= 8)
             add(build, (RkSample){.cls = (RkClass)cls,
-                                  .dtype = RK_BF16,
+                                  .dtype = build->options->main,
                                   .tier = bytes >= 16 << 20 ? 0 : 1,
                                   .n = bytes});
     }
@@ -310,21 +315,30 @@ static void copies(Build *build)
 
 static void launches(Build *build)
 {
-    add(build, (RkSample){.cls = RK_LAUNCH, .dtype = RK_BF16, .n = 1});
-    add(build, (RkSample){.cls = RK_LAUNCH_RATE, .dtype = RK_BF16, .n = 1000});
-    add(build, (RkSample){.cls = RK_GRAPH_LAUNCH, .dtype = RK_BF16, .n = 1000});
-    add(build, (RkSample){.cls = RK_GRAPH_LAUNCH, .dtype = RK_BF16, .tier = 1, .n = 10});
-    add(build, (RkSample){.cls = RK_GRAPH_LAUNCH, .dtype = RK_BF16, .tier = 1, .n = 100});
+    add(build, (RkSample){.cls = RK_EMPTY, .dtype = build->options->main});
+    add(build, (RkSample){.cls = RK_LAUNCH, .dtype = build->options->main, .n = 1});
+    add(build, (RkSample){.cls = RK_LAUNCH_RATE, .dtype = build->options->main, .n = 1000});
+    add(build, (RkSample){.cls = RK_GRAPH_LAUNCH, .dtype = build->options->main, .n = 1000});
+    add(build,
+        (RkSample){.cls = RK_GRAPH_LAUNCH, .dtype = build->options->main, .tier = 1, .n = 10});
+    add(build,
+        (RkSample){.cls = RK_GRAPH_LAUNCH, .dtype = build->options->main, .tier = 1, .n = 100});
 }
 
 static void contention(Build *build)
 {
     static const int32_t HELD[] = {0, 4, 8, 16, 32};
     static const int64_t SIDES[] = {4096, 8192};
+    add(build, (RkSample){.cls = RK_SUSTAINED_GEMM,
+                          .dtype = build->options->main,
+                          .batch = 1,
+                          .m = 8192,
+                          .n = 8192,
+                          .k = 8192});
     for (size_t i = 0; i < LENGTH(SIDES); i++)
         for (size_t h = 0; h < LENGTH(HELD); h++)
             add(build, (RkSample){.cls = RK_GEMM_BESIDE_COPY,
-                                  .dtype = RK_BF16,
+                                  .dtype = build->options->main,
                                   .tier = (int32_t)(2 * i),
                                   .batch = 1,
                                   .m = 4096,
@@ -333,14 +347,14 @@ static void contention(Build *build)
                                   .heads = HELD[h]});
 }
 
-/* Adds collectives. A single GPU only shows the cost of a call, as its bytes do not travel. */
+/* Adds collectives where there is more than one GPU: within one no byte travels. */
 static void collectives(Build *build)
 {
-    int64_t largest = build->options->gpus > 1 ? (int64_t)1 << 30 : (int64_t)1 << 20;
-    for (int cls = RK_NCCL_ALL_REDUCE; cls <= RK_NCCL_SEND_RECV; cls++)
+    int64_t largest = (int64_t)1 << 30;
+    for (int cls = RK_NCCL_ALL_REDUCE; cls <= RK_NCCL_SEND_RECV && build->options->gpus > 1; cls++)
         for (int64_t bytes = 1024; bytes <= largest; bytes *= 4)
             add(build, (RkSample){.cls = (RkClass)cls,
-                                  .dtype = RK_BF16,
+                                  .dtype = build->options->main,
                                   .tier = bytes == largest ? 0 : 1,
                                   .batch = build->options->gpus,
                                   .n = bytes});
@@ -415,7 +429,12 @@ bool rk_grid_interleave(RkSamples *samples)
 
 RkGridOptions rk_grid_defaults(void)
 {
-    RkGridOptions options = {.sms = 132, .gpus = 1, .bytes_max = 8e9};
+    RkGridOptions options = {.sms = 132,
+                             .gpus = 1,
+                             .bytes_max = 8e9,
+                             .flops_max = FLOPS_MAX,
+                             .m_max = INT64_MAX,
+                             .main = RK_BF16};
     for (int i = 0; i < RK_DTYPE_LAST; i++)
         options.dtypes[i] = true;
     for (int i = 0; i < RK_CLASS_LAST; i++)

@@ -1,4 +1,4 @@
-#include "calibrate/cuda/orders.h"
+#include "calibrate/measure/orders.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "calibrate/cuda/progress.h"
+#include "calibrate/measure/progress.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "calibrate/cuda/options.h"
+#include "calibrate/measure/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,32 +6,6 @@
 #include <string.h>
 
 #define BUDGET_S 270 /* with this, a run stays under five minutes including its start and end */
-
-static const char HELP[] =
-    "Usage: rehearse-kernels [OPTION...]\n"
-    "Measures this GPU's kernels, copies, launches and collectives and writes them as raw CSV,\n"
-    "from which `rehearse calibrate` makes a profile. Changes no clock and no setting.\n"
-    "\n"
-    "  --run CLASS,...   only these: gemm, grouped_gemm, attention, attention_backward, softmax,\n"
-    "                    norm, rotary, activation, add, embedding, cross_entropy, optimizer,\n"
-    "                    reduce, permute, copy, launch, gemm_beside_copy, nccl (a prefix names all)\n"
-    "  --budget TIME     stop after this time, 4.5m by default (90s, 5m); the rest is left out\n"
-    "  -o FILE           write there instead of standard output\n"
-    "  --list LIST.csv   measure the kernels of a list alone and the list as a whole\n"
-    "  --serve LIST.csv  run lines of a list as standard input asks (calibrate/cuda/orders.h)\n"
-    "  --device N        the GPU, 0 by default\n"
-    "  --seed N          of the random data, 1 by default\n"
-    "  --grid            print the designed grid as CSV and exit; needs no GPU\n"
-    "  --check           compare our kernels with a double-precision reference and exit\n"
-    "  --help, --version\n"
-    "\n"
-    "Exit status: 0 all measured; 1 stopped early, what was measured is valid; 2 a check failed;\n"
-    "3 bad input; 4 no usable GPU.\n";
-
-const char *rk_options_help(void)
-{
-    return HELP;
-}
 
 /* Converts "5m", "90s", "1.5m" or "90" to seconds; a negative number when `text` is no time. */
 static double seconds_of(const char *text)
@@ -52,15 +26,10 @@ static double seconds_of(const char *text)
     return end[0] == '\0' || strcmp(end, "s") == 0 ? value : -1;
 }
 
-/* Selects every class whose name begins with `word`; "gemm" is that class alone. */
+/* Selects every class whose name begins with `word`. */
 static bool select_classes(RkOptions *options, const char *word, size_t length)
 {
     bool found = false;
-    for (int i = 1; i < RK_CLASS_LAST && length > 0; i++) {
-        const char *name = rk_class_name((RkClass)i);
-        if (strlen(name) == length && strncmp(name, word, length) == 0)
-            return options->classes[i] = true;
-    }
     for (int i = 1; i < RK_CLASS_LAST && length > 0; i++) {
         if (strncmp(rk_class_name((RkClass)i), word, length) != 0)
             continue;
@@ -129,13 +98,19 @@ static bool set_option(RkOptions *o, const char *flag, const char *value, char *
         o->device = (int)number;
         return true;
     }
+    if (strcmp(flag, "--threads") == 0) {
+        if (!parse_number(flag, value, 4096, &number, why, why_size))
+            return false;
+        o->threads = number > 0 ? (int)number : 1;
+        return true;
+    }
     return parse_number(flag, value, UINT64_MAX, &o->seed, why, why_size);
 }
 
 static bool takes_value(const char *flag)
 {
-    static const char *const FLAGS[] = {"--run",   "--budget", "-o",    "--list",
-                                        "--serve", "--device", "--seed"};
+    static const char *const FLAGS[] = {"--run",   "--budget", "-o",        "--list",
+                                        "--serve", "--device", "--threads", "--seed"};
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
         if (strcmp(flag, FLAGS[i]) == 0)
             return true;
@@ -163,7 +138,7 @@ static bool plain(RkOptions *o, const char *flag)
 
 bool rk_options_parse(int argc, char *const *argv, RkOptions *out, char *why, size_t why_size)
 {
-    RkOptions o = {.task = RK_DO_MEASURE, .budget_s = BUDGET_S, .seed = 1};
+    RkOptions o = {.task = RK_DO_MEASURE, .budget_s = BUDGET_S, .threads = 1, .seed = 1};
     for (int i = 0; i < RK_CLASS_LAST; i++)
         o.classes[i] = true;
     for (int i = 1; i < argc; i++) {

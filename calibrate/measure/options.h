@@ -1,10 +1,10 @@
 #pragma once
-/* The command line of rehearse-kernels. */
+/* The command line of rehearse-kernels and rehearse-kernels-cpu. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibrate/cuda/sample.h"
+#include "calibrate/measure/sample.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,13 +27,12 @@ typedef struct {
     const char *out_file;  /* NULL: standard output; borrowed from argv, as the next */
     const char *list_file; /* of --list and --serve */
     int device;
+    int threads; /* of a processor; 1 by default */
     uint64_t seed;
 } RkOptions;
 
 /* False when an option is wrong; `why` then says which and how. */
 bool rk_options_parse(int argc, char *const *argv, RkOptions *out, char *why, size_t why_size);
-
-const char *rk_options_help(void);
 
 #ifdef __cplusplus
 }

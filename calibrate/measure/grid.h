@@ -5,7 +5,7 @@
  * log-spaced cover of the space between them, and pairs on either side of a tile boundary. bf16 has
  * most of it. The order is breadth-first: whatever prefix a budget allows holds every class in its
  * share. Does not know CUDA or the device beyond the number of its SMs. */
-#include "calibrate/cuda/sample.h"
+#include "calibrate/measure/sample.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,8 +21,11 @@ typedef struct {
 
 typedef struct {
     int32_t sms;      /* of the device; waves of GEMM tiles are placed by it */
-    int32_t gpus;     /* visible; 1 measures collectives' latency alone */
+    int32_t gpus;     /* visible; with 1 there are no collectives */
     double bytes_max; /* the largest operands of one sample */
+    double flops_max; /* the longest sample: longer ones give no further information */
+    int64_t m_max;    /* most rows of a product */
+    RkDtype main;     /* the format with most shapes; the other formats of `dtypes` have few */
     bool dtypes[RK_DTYPE_LAST];
     bool classes[RK_CLASS_LAST];
 } RkGridOptions;

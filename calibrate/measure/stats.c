@@ -1,4 +1,4 @@
-#include "calibrate/cuda/stats.h"
+#include "calibrate/measure/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,10 @@
  * without a GPU.
  *
  * Shapes by class (unused dimensions are 0):
- *   gemm               batch x (m x k)(k x n)
+ *   gemm               batch x (m x k)(k x n), the second stored as n x k: a linear layer
+ *   gemm_nn            the second stored as k x n: the gradient of a layer's input
+ *   gemm_nt            the first stored as k x m, the second as k x n, added to an fp32 result: the
+ *                      gradient of a layer's weight as Megatron-LM accumulates it
  *   grouped_gemm       batch = experts, m = tokens of all experts, (m x k)(k x n)
  *   attention          batch sequences, m query tokens, n key tokens, k = head size
  *   norm, activation, add, softmax, optimizer, reduce
@@ -14,6 +17,8 @@
  *   rotary, permute    batch sequences, m tokens, heads, k = head size
  *   copies             n = bytes copied, one direction
  *   launches           n = kernels launched per repetition
+ *   empty              a kernel that does nothing, between events: what no kernel is shorter than
+ *   sustained_gemm     a GEMM run for seconds on end, until clocks have settled
  *   gemm_beside_copy   a GEMM, heads = SMs held by the copy
  *   nccl               batch = GPUs, n = bytes per GPU */
 #include <stdbool.h>
@@ -37,6 +42,8 @@ typedef enum {
 typedef enum {
     RK_CLASS_NONE,
     RK_GEMM,
+    RK_GEMM_NN,
+    RK_GEMM_NT,
     RK_GROUPED_GEMM,
     RK_ATTENTION,
     RK_ATTENTION_BACKWARD,
@@ -56,9 +63,11 @@ typedef enum {
     RK_COPY_TO_HOST_PAGEABLE,
     RK_COPY_FROM_HOST_PAGEABLE,
     RK_COPY_BOTH_PINNED,
+    RK_EMPTY,
     RK_LAUNCH,
     RK_LAUNCH_RATE,
     RK_GRAPH_LAUNCH,
+    RK_SUSTAINED_GEMM,
     RK_GEMM_BESIDE_COPY,
     RK_NCCL_ALL_REDUCE,
     RK_NCCL_REDUCE_SCATTER,
@@ -88,6 +97,7 @@ const char *rk_dtype_name(RkDtype dtype);   /* "bf16" */
 RkDtype rk_dtype_by_name(const char *name); /* RK_DTYPE_NONE when unknown */
 int rk_dtype_bytes(RkDtype dtype);          /* of one element */
 const char *rk_class_name(RkClass cls);     /* "cross_entropy" */
+bool rk_class_is_product(RkClass cls);      /* a GEMM in one of its three layouts */
 RkClass rk_class_by_name(const char *name); /* "cross-entropy" is understood too */
 
 /* Computes bytes and flops of a sample whose shape is complete. */

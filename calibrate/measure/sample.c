@@ -1,4 +1,4 @@
-#include "calibrate/cuda/sample.h"
+#include "calibrate/measure/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +21,13 @@ static double gemm_bytes(const RkSample *s, double e)
     double m = (double)s->m, n = (double)s->n, k = (double)s->k;
     double out = s->dtype == RK_FP8 ? 2 : e; /* fp8 products have bf16 results */
     return (double)s->batch * (e * (m * k + k * n) + out * m * n);
+}
+
+/* Bytes of a product that is added to an fp32 result, which is read and written. */
+static double added_gemm_bytes(const RkSample *s, double e)
+{
+    double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    return (double)s->batch * (e * (m * k + k * n) + 8 * m * n);
 }
 
 static double grouped_bytes(const RkSample *s, double e)
@@ -124,6 +131,8 @@ static const struct {
 } CLASSES[RK_CLASS_LAST] = {
     [RK_CLASS_NONE] = {"none", NULL},
     [RK_GEMM] = {"gemm", gemm_bytes},
+    [RK_GEMM_NN] = {"gemm_nn", gemm_bytes},
+    [RK_GEMM_NT] = {"gemm_nt", added_gemm_bytes},
     [RK_GROUPED_GEMM] = {"grouped_gemm", grouped_bytes},
     [RK_ATTENTION] = {"attention", attention_bytes},
     [RK_ATTENTION_BACKWARD] = {"attention_backward", attention_backward_bytes},
@@ -143,9 +152,11 @@ static const struct {
     [RK_COPY_TO_HOST_PAGEABLE] = {"copy_to_host_pageable", copied_bytes},
     [RK_COPY_FROM_HOST_PAGEABLE] = {"copy_from_host_pageable", copied_bytes},
     [RK_COPY_BOTH_PINNED] = {"copy_both_pinned", copied_bytes},
+    [RK_EMPTY] = {"empty", NULL},
     [RK_LAUNCH] = {"launch", NULL},
     [RK_LAUNCH_RATE] = {"launch_rate", NULL},
     [RK_GRAPH_LAUNCH] = {"graph_launch", NULL},
+    [RK_SUSTAINED_GEMM] = {"sustained_gemm", gemm_bytes},
     [RK_GEMM_BESIDE_COPY] = {"gemm_beside_copy", gemm_bytes},
     [RK_NCCL_ALL_REDUCE] = {"nccl_all_reduce", copied_bytes},
     [RK_NCCL_REDUCE_SCATTER] = {"nccl_reduce_scatter", copied_bytes},
@@ -177,6 +188,11 @@ const char *rk_class_name(RkClass cls)
     return cls < RK_CLASS_LAST ? CLASSES[cls].name : "none";
 }
 
+bool rk_class_is_product(RkClass cls)
+{
+    return cls == RK_GEMM || cls == RK_GEMM_NN || cls == RK_GEMM_NT;
+}
+
 static bool same_name(const char *name, const char *typed)
 {
     for (; *name != '\0' || *typed != '\0'; name++, typed++)
@@ -205,7 +221,7 @@ static double attention_flops(const RkSample *s)
 static double flops_of(const RkSample *s)
 {
     double product = 2 * (double)s->m * (double)s->n * (double)s->k;
-    if (s->cls == RK_GEMM || s->cls == RK_GEMM_BESIDE_COPY)
+    if (rk_class_is_product(s->cls) || s->cls == RK_SUSTAINED_GEMM || s->cls == RK_GEMM_BESIDE_COPY)
         return (double)s->batch * product;
     if (s->cls == RK_GROUPED_GEMM)
         return product;
