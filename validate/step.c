@@ -194,7 +194,7 @@ static bool measure(Loop *loop, const char *name, const char *folder, GError **e
 
 static bool is_selected(const RhStepOptions *o, const char *name)
 {
-    return !o->only || strstr(name, o->only);
+    return rh_step_is_on_processor(name) == o->on_processor && (!o->only || strstr(name, o->only));
 }
 
 static bool run_step(Loop *loop, const char *folder, GError **error)

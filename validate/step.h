@@ -10,7 +10,8 @@ typedef struct {
     const char *platform; /* whose device predicts, "h200-sxm:1x1"; NULL: the samples' own device */
     const char *profile;  /* laid over it; NULL: none */
     const char *from;     /* folder of NAME.raw.csv, samples of the lists; NULL: measure */
-    const char *kernels;  /* rehearse-kernels, to measure with */
+    const char *kernels;  /* rehearse-kernels, or that for processors, to measure with */
+    bool on_processor;    /* the steps for a processor, and not those for a GPU */
     const char *keep_folder; /* lists and samples are left there; NULL: thrown away */
     const char *only;        /* steps whose name holds this text; NULL: all */
     void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */

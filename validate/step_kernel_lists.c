@@ -9,11 +9,13 @@
 #include "strategies/train/train.h"
 #include "workloads/operators/mixture.h"
 
-/* A training list: a stage of a layout (-1 = the last), on so many GPUs in all. */
+/* A training list: a stage of a layout (-1 = the last), on so many GPUs in all. On a processor it is
+ * in single precision. */
 typedef struct {
     const char *name, *model, *layout;
     int32_t gpus, stage;
     int64_t batch, sequence;
+    bool on_processor;
 } Training;
 
 static const Training trainings[] = {
@@ -26,6 +28,11 @@ static const Training trainings[] = {
     {"llama-3.1-70b-tp2", "llama-3.1-70b", "tp2,pp20", 40, -1, 2, 4096},
     {"llama-3.1-70b-tp4", "llama-3.1-70b", "tp4,pp16", 64, 1, 2, 4096},
     {"llama-3.1-70b-tp8", "llama-3.1-70b", "tp8,pp8", 64, -1, 2, 8192},
+    {"cpu-gpt2-64", "gpt2", "tp1", 1, 0, 1, 64, true},
+    {"cpu-gpt2-256", "gpt2", "tp1", 1, 0, 1, 256, true},
+    {"cpu-gpt2-last-of-4", "gpt2", "tp1,pp4", 4, -1, 4, 128, true},
+    {"cpu-bert-base-128", "bert-base", "tp1", 1, 0, 2, 128, true},
+    {"cpu-resnet-50", "resnet-50", "tp1", 1, 0, 4, 1, true},
 };
 
 /* A decoding list: one token of each of `batch` sequences, whose caches hold `context` tokens. */
@@ -118,7 +125,7 @@ static bool add_training(GArray *list, const Training *t, GError **error)
                    .job = {.global_batch = t->batch,
                            .sequence = t->sequence,
                            .gpus = t->gpus,
-                           .recipe = &rh_recipe_bf16}};
+                           .recipe = t->on_processor ? &rh_recipe_fp32 : &rh_recipe_bf16}};
     return add_stage(list, &c, t, error);
 }
 
@@ -179,6 +186,14 @@ const char *const *rh_step_names(void)
     return names;
 }
 
+bool rh_step_is_on_processor(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(trainings); i++)
+        if (strcmp(trainings[i].name, name) == 0)
+            return trainings[i].on_processor;
+    return false;
+}
+
 GArray *rh_step_list(const char *name, GError **error)
 {
     g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(RhListedKernel));
@@ -200,6 +215,8 @@ GArray *rh_step_list(const char *name, GError **error)
 bool rh_step_lists_write(const char *folder, GError **error)
 {
     for (const char *const *name = rh_step_names(); *name; name++) {
+        if (rh_step_is_on_processor(*name))
+            continue;
         g_autoptr(GArray) list = rh_step_list(*name, error);
         g_autofree char *file = g_strconcat(*name, ".csv", NULL);
         g_autofree char *path = g_build_filename(folder, file, NULL);

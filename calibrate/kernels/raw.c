@@ -260,7 +260,7 @@ static bool read_comment(const Reading *r, const char *text)
         raw->date = rh_intern(value);
     else if (strcmp(key, "complete") == 0)
         raw->cut = strcmp(value, "yes") != 0;
-    else if (strcmp(key, "cublas") == 0 || strcmp(key, "cudnn") == 0) {
+    else if (strcmp(key, "cublas") == 0 || strcmp(key, "cudnn") == 0 || strcmp(key, "blas") == 0) {
         g_autofree char *list = g_strdup_printf("%s%s%s %s", raw->library_versions,
                                                 *raw->library_versions ? ", " : "", key, value);
         raw->library_versions = rh_intern(list);

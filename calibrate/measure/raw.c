@@ -58,6 +58,7 @@ bool rk_raw_write_head(FILE *file, const RkRawHead *head)
     text_key(file, "cublas", head->cublas);
     text_key(file, "cudnn", head->cudnn);
     text_key(file, "nccl", head->nccl);
+    text_key(file, "blas", head->blas);
     text_key(file, "date", head->date);
     text_key(file, "host_cpu", head->host_cpu);
     fputs(SHAPE ",library,repetitions,seconds,low_s,high_s,sm_mhz,watts\n", file);

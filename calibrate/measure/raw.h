@@ -14,7 +14,8 @@ extern "C" {
 
 /* The `# key=value` lines; an empty text or a 0 leaves the line out. */
 typedef struct {
-    char device[96], driver[32], cuda[32], cublas[32], cudnn[32], nccl[32], date[32], host_cpu[96];
+    char device[96], driver[32], cuda[32], cublas[32], cudnn[32], nccl[32], blas[32], date[32],
+        host_cpu[96];
     int sms, sm_major, sm_minor;
     double hbm_bytes, l2_bytes, clock_mhz_max, memory_clock_mhz;
 } RkRawHead;

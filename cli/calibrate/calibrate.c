@@ -289,7 +289,7 @@ static const RhOption own[] = {
               .implied = "all"),
     RH_OPTION(device, "device", 'd', RH_OPTION_TEXT, "FILE|NAME",
               "the GPU that was measured: a file, or a name like h200-sxm (recognised from "
-              "the samples)"),
+              "the samples); with --run, cpu is this machine's processor"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "platform on which a ping-pong, collectives or a run were, or will be, measured"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/table.h"
+#include "calibrate/kernels/host_device.h"
 #include "calibrate/kernels/kernels_files.h"
 #include "calibrate/kernels/kernels_fit.h"
 #include "calibrate/links/measured.h"
@@ -54,6 +55,16 @@ char *rh_kernels_program(void)
     return rh_companion_program(PROGRAM, "REHEARSE_KERNELS");
 }
 
+char *rh_kernels_cpu_program(void)
+{
+    return rh_companion_program(PROGRAM "-cpu", "REHEARSE_KERNELS_CPU");
+}
+
+bool rh_calibrate_is_processor(const RhArguments *a)
+{
+    return g_strcmp0(a->device, "cpu") == 0;
+}
+
 /* "allreduce" is what a user says; the program measures all of NCCL. */
 static char *classes_of(const char *list)
 {
@@ -81,7 +92,7 @@ static char *raw_path_of(const RhArguments *a, GError **error)
     return NULL;
 }
 
-static int judge_status(int status, const char *raw_path, GError **error)
+static int judge_status(int status, bool processor, const char *raw_path, GError **error)
 {
     if (!WIFEXITED(status)) {
         rh_fail(error, RH_ERROR_IO,
@@ -96,6 +107,11 @@ static int judge_status(int status, const char *raw_path, GError **error)
         rh_terminal_hint("note: the measurement stopped early; what was measured is fitted");
         return 0;
     case STATUS_NO_GPU:
+        if (processor) {
+            rh_fail(error, RH_ERROR_NO_ANSWER,
+                    "nothing was measured: OpenBLAS is not here\nhelp: install libopenblas0");
+            return 1;
+        }
         rh_fail(error, RH_ERROR_NO_ANSWER,
                 "nothing was measured: there is no GPU here that CUDA can use\n"
                 "help: run it on the machine with the GPU, or fit samples of it with --from "
@@ -113,7 +129,14 @@ int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
     g_autofree char *raw = raw_path_of(a, error);
     if (!raw)
         return 2;
-    g_autofree char *program = rh_kernels_program();
+    bool processor = rh_calibrate_is_processor(a);
+    g_autofree char *program = processor ? rh_kernels_cpu_program() : rh_kernels_program();
+    if (!program && processor) {
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                PROGRAM "-cpu is neither beside rehearse nor on the path\nhelp: cmake --build "
+                        "build builds both");
+        return 1;
+    }
     if (!program) {
         rh_fail(error, RH_ERROR_NO_ANSWER,
                 PROGRAM " is neither beside rehearse nor on the path\nnote: it is built where the "
@@ -124,7 +147,7 @@ int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
     g_autofree char *classes = classes_of(a->measure);
     const char *argv[8] = {program, "-o", raw};
     size_t count = 3;
-    if (strcmp(classes, "all") != 0) {
+    if (strcmp(classes, "all") != 0 && strcmp(classes, "kernels") != 0) {
         argv[count++] = "--run";
         argv[count++] = classes;
     }
@@ -144,7 +167,7 @@ int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
             g_propagate_error(error, g_steal_pointer(&local));
         return 3;
     }
-    int end = judge_status(status, raw, error);
+    int end = judge_status(status, processor, raw, error);
     if (end == 0)
         *raw_path = g_steal_pointer(&raw);
     return end;
@@ -240,8 +263,24 @@ static GPtrArray *load_raws(const GPtrArray *paths, GError **error)
     return g_steal_pointer(&raws);
 }
 
+/* Writes the processor that was measured as a device beside the profile: host.json ->
+ * host.device.json. */
+static RhDevice *processor_of(const RhArguments *a, const RhRaw *raw, GError **error)
+{
+    const char *profile = rh_outputs_find(a->outputs, RH_OUTPUT_JSON);
+    g_autofree char *text = rh_host_device_text(raw, error);
+    g_autofree char *path = g_strdup_printf(
+        "%.*s.device.json", (int)(profile ? strlen(profile) - strlen(".json") : strlen("host")),
+        profile ? profile : "host");
+    if (!text)
+        rh_error_help(error, "measure all classes, or for longer: --budget 5m");
+    return text && rh_output_write(path, text, error) ? rh_device_load(path, error) : NULL;
+}
+
 static RhDevice *device_of(const RhArguments *a, const RhRaw *raw, GError **error)
 {
+    if (rh_calibrate_is_processor(a))
+        return processor_of(a, raw, error);
     const char *name = a->device ? a->device : rh_kernels_fit_device_name(raw, error);
     if (!name)
         rh_error_help(error, "--device NAME, or a file of your own: --device gpu.json");

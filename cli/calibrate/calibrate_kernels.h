@@ -16,7 +16,11 @@ RhCalibrateKind rh_calibrate_kind(const char *path, GError **error) G_GNUC_WARN_
 /* Returns the path of rehearse-kernels: from REHEARSE_KERNELS, else beside this program, else on
  * the path; NULL when there is none. Caller frees. */
 char *rh_kernels_program(void);
-/* Runs rehearse-kernels; *raw_path (owned) is its output file. Returns the exit status, with
+/* ... and of rehearse-kernels-cpu: REHEARSE_KERNELS_CPU. */
+char *rh_kernels_cpu_program(void);
+/* Is it this machine's processor that is to be measured: --device cpu? */
+bool rh_calibrate_is_processor(const RhArguments *a);
+/* Runs rehearse-kernels, or rehearse-kernels-cpu; *raw_path (owned) is its output file. Returns the exit status, with
  * `error` unless it is 0. */
 int rh_calibrate_measure(const RhArguments *a, char **raw_path,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;

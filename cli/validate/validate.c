@@ -119,11 +119,26 @@ static int write_lists(const char *folder, GError **error)
 
 static int run_step(const RhArguments *a, GError **error)
 {
-    g_autofree char *kernels = rh_kernels_program();
+    bool processor = rh_calibrate_is_processor(a);
+    g_autofree char *kernels = processor ? rh_kernels_cpu_program() : rh_kernels_program();
+    if (a->device && !processor) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--device %s: only cpu can be named\nhelp: a GPU tells its name itself; -p names "
+                "another one that shall predict",
+                a->device);
+        return 2;
+    }
+    if (processor && !a->platform) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--device cpu needs the processor's file\nhelp: rehearse calibrate --run kernels "
+                "--device cpu -o host.json, then here -p host.device.json:1x1 --profile host.json");
+        return 2;
+    }
     RhStepOptions options = {.platform = a->platform,
                              .profile = a->profile,
                              .from = a->froms->len ? a->froms->pdata[0] : NULL,
                              .kernels = kernels,
+                             .on_processor = processor,
                              .keep_folder = a->keep,
                              .only = a->only,
                              .progress = progress};
@@ -239,6 +254,8 @@ static const RhOption own[] = {
         froms, "from", 0, RH_OPTION_LIST, "FOLDER",
         "with --run step: read what bench/gpu.sh measured elsewhere; with a training log or a "
         "benchmark's result of a server: the file that started it"),
+    RH_OPTION(device, "device", 'd', RH_OPTION_TEXT, "cpu",
+              "with --run step: on this machine's processor, and not on its GPU"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "platform whose device is modelled: with --run step, the GPU that was measured if "
               "none is named; with --cases x.jsonl, h200-sxm:1x1; with a training log, the one "

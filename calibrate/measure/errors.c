@@ -1,4 +1,4 @@
-#include "calibrate/measure/fail.h"
+#include "calibrate/measure/errors.h"
 
 #include <stdarg.h>
 #include <stdio.h>
