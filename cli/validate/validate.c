@@ -110,10 +110,13 @@ static int write_lists(const char *folder, GError **error)
     }
     if (!rh_step_lists_write(folder, error))
         return 3;
+    guint lists = 0;
+    for (const char *const *name = rh_step_names(); *name; name++)
+        lists += !rh_step_is_on_processor(*name);
     printf(
         "%u lists of kernels in %s\nnext: rehearse-kernels --list LIST.csv -o RAW/NAME.raw.csv for each, "
         "then rehearse validate --run step --from RAW\n",
-        g_strv_length((char **)rh_step_names()), folder);
+        lists, folder);
     return 0;
 }
 

@@ -53,7 +53,7 @@ static void where_nothing_alike_was_measured_the_widest_of_the_kind_counts(void)
 }
 
 /* No service was measured on these devices with this engine, but on others: bars are of pairs of a
- * model and a GPU that were not seen. Experts without a table have the wider bar of all models. */
+ * model and a GPU that were not seen. Experts without a table have the wider bar of first tokens. */
 static void devices_that_were_not_measured_have_the_bar_of_new_pairs(void)
 {
     RhSloAllowance dense = allowed("llama-3.1-8b", "dgx-a100:1", "server=vllm,tp1");
@@ -61,7 +61,7 @@ static void devices_that_were_not_measured_have_the_bar_of_new_pairs(void)
     CU_ASSERT_PTR_NULL(dense.widest_of);
     CU_ASSERT_PTR_NULL(mixture.widest_of);
     CU_ASSERT_TRUE(dense.ttft_frac > 0 && mixture.ttft_frac > dense.ttft_frac);
-    CU_ASSERT_TRUE(dense.tpot_frac > 0 && mixture.tpot_frac >= dense.tpot_frac);
+    CU_ASSERT_TRUE(dense.tpot_frac > 0 && mixture.tpot_frac > 0);
 }
 
 static void where_something_alike_was_measured_its_own_bar_counts(void)
