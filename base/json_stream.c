@@ -172,7 +172,9 @@ static RhJsonToken read_bare(RhJsonStream *s, int first)
     if (!strcmp(s->text, "true") || !strcmp(s->text, "false") || !strcmp(s->text, "null"))
         return RH_JSON_TOKEN_WORD;
     if (!strcmp(s->text, "NaN") || !strcmp(s->text, "Infinity") || !strcmp(s->text, "-Infinity")) {
-        s->number = *s->text == 'N' ? NAN : *s->text == '-' ? -INFINITY : INFINITY;
+        s->number = *s->text == 'N'   ? (double)NAN
+                    : *s->text == '-' ? -(double)INFINITY
+                                      : (double)INFINITY;
         return RH_JSON_TOKEN_NUMBER;
     }
     char *end = NULL;

@@ -10,8 +10,11 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "calibrate/kernels/kernels_fit.h"
+#include "platforms/profile.h"
 #include "validate/step_kernel_lists.h"
 #include "validate/suites/thresholds.h"
+
+#define LIST_BUDGET "45s" /* of one list: half for its kernels alone, half for all of it */
 
 typedef struct {
     const RhStepOptions *options;
@@ -180,7 +183,8 @@ static bool measure(Loop *loop, const char *name, const char *folder, GError **e
     int status = 0;
     if (!text || !rh_file_write(list_path, text, strlen(text), error))
         return false;
-    const char *argv[] = {loop->options->kernels, "--list", list_path, "-o", raw_path, NULL};
+    const char *argv[] = {
+        loop->options->kernels, "--list", list_path, "-o", raw_path, "--budget", LIST_BUDGET, NULL};
     if (!rh_child_run(argv, 0, NULL, &said, &status, error))
         return false;
     loop->v->launches_count++;

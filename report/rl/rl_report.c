@@ -118,7 +118,6 @@ static void append_job(GString *out, const RhRlAnswer *a)
 static void append_row(RhTable *table, const RhRlEntry *e, guint number)
 {
     g_autofree char *servers = rh_report_servers(&e->servers.deployment),
-                    *layout = rh_layout_title(&e->trainer.layout),
                     *step = rh_text_number(e->step.step_s, 3),
                     *train = rh_text_number(training_s(e), 3),
                     *sync = rh_text_number(

@@ -43,7 +43,7 @@ static Claim claim_of(const RhProblem *c, RhRunFigureKind kind)
     case RH_SAID_FLOPS: /* depends on the time: a finding */
     case RH_SAID_LAST:
     default:
-        return (Claim){0, INFINITY, ""};
+        return (Claim){0, (double)INFINITY, ""};
     }
 }
 
