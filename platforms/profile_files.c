@@ -1,4 +1,4 @@
-/* What lists of profiles say before they are laid over a platform. */
+/* Lists of profiles, read before they are laid over a platform. */
 #include <string.h>
 
 #include "base/catalogue_folders.h"

@@ -1,5 +1,5 @@
 #pragma once
-/* What questions of a study take, told from those that were asked: seconds are a product of factors,
+/* Costs of a study's questions, told from those that were asked: seconds are a product of factors,
  * one for each value of each axis, fitted to the logarithms of what was measured.
  *
  * That knows no command, and learns what a closed form of the work would leave out: what the machine

@@ -41,7 +41,7 @@ static int32_t busy_ranks(const Dealing *g)
     return busy;
 }
 
-/* What is given next; while others are at work more may come back. */
+/* Returns what is given next; while others are at work more may come back. */
 static RhNextItem next_item(Dealing *g, int32_t *item)
 {
     if (g->ending || g->what->stopped(g->what->user)) {

@@ -19,7 +19,7 @@
 #define LAST_WORDS_MAX  2000 /* bytes of a lost worker's standard error that are kept */
 #define IDLE            (-1)
 
-/* What a worker answers. */
+/* Answer of a worker. */
 typedef struct {
     int32_t item, status;
     double seconds;

@@ -16,7 +16,7 @@
 #define RH_JOURNAL_LATE    124 /* ended at the time limit, as of timeout(1) */
 #define RH_JOURNAL_KILLED  128 /* and the signal's number: ended by it, as a shell tells */
 
-/* What became of a question. Everything is borrowed. */
+/* Outcome of a question. Everything is borrowed. */
 typedef struct {
     const char *key, *line; /* of the question; what to type for it */
     int32_t status;         /* as above */

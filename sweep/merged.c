@@ -78,7 +78,7 @@ static void put_cell(Gathering *g, RhJson *doc, const RhJsonNode *node, const ch
 
 static void gather(Gathering *g, RhJson *doc, const RhJsonNode *node, const char *path, int depth);
 
-/* What the question was is known, and so is who answered. */
+/* Returns whether a member repeats the question, or says who answered it. */
 static bool is_about_question(const char *key)
 {
     return strcmp(key, "schema") == 0 || strcmp(key, "version") == 0 || strcmp(key, "argv") == 0 ||

@@ -34,7 +34,7 @@ typedef enum {
     RH_STUDY_OPTION_REFUSED, /* shapes the output: not a study's to say */
 } RhStudyOption;
 
-/* What commands a study may ask, and of which options. */
+/* Commands that a study may ask, and their options. */
 typedef struct {
     const char *const *commands; /* NULL-ended */
     RhStudyOption (*option)(const char *command, const char *option);

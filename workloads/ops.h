@@ -181,7 +181,7 @@ typedef struct {
  * cross-entropy in TENSOR). */
 void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
                       RhPass pass, const RhShard *shard, GArray *out);
-/* What a block runs in a pass, in order. Borrowed arrays. */
+/* Kernels and exchanges that a block runs in a pass, in order. Borrowed arrays. */
 typedef struct {
     GArray *kernels;   /* RhKernel */
     GArray *exchanges; /* RhExchange: where ranks exchange; NULL: not asked for */

@@ -18,7 +18,7 @@ bool rh_log_is(const char *path)
     return text && rh_run_log_begins(text);
 }
 
-/* What the log says, where no option does. */
+/* Fills what no option says with the log's words. */
 static void fill_words(const RhRunLog *log, RhArguments *job)
 {
     if (job->global_batch == 0)

@@ -93,7 +93,7 @@ char *rh_option_text(const RhCommand *command, const RhOption *option);
 /* Is a required option, before it in the tables, one that it may stand in place of? */
 bool rh_option_has_stand_in(const RhCommand *command, const RhOption *option);
 char *rh_options_help_short(const RhCommand *command);
-/* What a command does, with the rows of its table. Caller frees. */
+/* Returns the description of a command, with the rows of its table. Caller frees. */
 char *rh_command_about(const RhCommand *command);
 char *rh_options_help_long(const RhCommand *command);
 /* The row of a command with this long name; NULL when it has none. */

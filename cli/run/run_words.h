@@ -13,7 +13,7 @@ typedef struct {
 /* RH_ERROR_USAGE or RH_ERROR_INPUT. */
 bool rh_run_words_checkpoint(const char *text, RhCheckpointWords *out,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* What --failures says; the run borrows it. */
+/* Value of --failures; the run borrows it. */
 typedef struct {
     RhFailureRates rates; /* with times of components as the other options say */
     GArray *trace;        /* RhTimedFailure; empty: by the rates */
@@ -36,7 +36,7 @@ bool rh_run_words_stragglers(const char *text, RhTrainingRun *run,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool rh_run_words_stalls(const char *text, RhTrainingRun *run,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* What a phase says; 0: as the job. */
+/* Words of a phase; 0: as the job. */
 typedef struct {
     double tokens, batch, sequence, step_s, drop_frac;
 } RhPhaseWords;

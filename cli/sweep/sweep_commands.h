@@ -13,5 +13,5 @@ typedef struct {
 const RhSweepCommand *rh_sweep_command_by_name(const char *name);
 /* Names of all, NULL-ended. */
 const char *const *rh_sweep_command_names(void);
-/* What a study may say, for rh_study_load(). */
+/* Returns the commands and options that a study may name, for rh_study_load(). */
 RhStudyRules rh_sweep_rules(void);

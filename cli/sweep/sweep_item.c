@@ -49,7 +49,7 @@ static void tell(const GError *error)
     fflush(stderr);
 }
 
-/* What was printed, where that is a JSON document; else NULL. Caller frees. */
+/* Returns the JSON document that was printed; NULL: none was. Caller frees. */
 static char *printed(void)
 {
     struct stat status;

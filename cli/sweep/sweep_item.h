@@ -3,7 +3,7 @@
 #include "sweep/journal.h"
 #include "sweep/study.h"
 
-/* What a worker needs. Everything is borrowed. */
+/* Inputs of a worker. Everything is borrowed. */
 typedef struct {
     const RhStudy *study;
     RhJournal *journal; /* of the process that asks */

@@ -98,7 +98,7 @@ static int64_t asked(const RhSweepOutcome *o)
     return o->answered + o->no + o->refused + o->failed;
 }
 
-/* The same of fitted costs. */
+/* Time left by the fitted costs of questions. */
 static void told_by_costs(const Sweep *s, double done, double *left_s, double *spread_s)
 {
     double squares_s2 = 0, spread = rh_item_costs_spread(s->costs);

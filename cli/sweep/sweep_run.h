@@ -10,7 +10,7 @@ typedef struct {
     int32_t rank, ranks;
 } RhSweepDeal;
 
-/* What is to be run. */
+/* Inputs of a sweep: what is to be run. */
 typedef struct {
     const RhArguments *arguments;
     const RhStudy *study;
@@ -19,7 +19,7 @@ typedef struct {
     RhSweepDeal deal;
 } RhSweepRun;
 
-/* What became of it. */
+/* Outcome of a sweep. */
 typedef struct {
     int64_t count;    /* questions of this part */
     int64_t known;    /* of which were answered before */

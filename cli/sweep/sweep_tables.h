@@ -1,5 +1,5 @@
 #pragma once
-/* What is read off the answers of a study: `sweep merge` and the like. */
+/* Tables read off the answers of a study: `sweep merge` and the like. */
 #include "cli/sweep/sweep_study.h"
 
 typedef struct {

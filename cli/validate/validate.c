@@ -159,7 +159,7 @@ static int run_step(const RhArguments *a, GError **error)
 
 typedef int Judge(const RhArguments *arguments, GError **error);
 
-/* What judges a file of one run, which is no table of many: the first that recognises it; NULL. */
+/* Returns the judge of a file of one run, the first that recognises it; NULL: it is a table of many. */
 static Judge *judge_of(const char *path)
 {
     static const struct {

@@ -10,7 +10,7 @@ typedef struct {
     int verbosity;
 } RhRlAnswer;
 
-/* What a step waits for. */
+/* Part of the job that a step waits for. */
 typedef enum { RH_RL_BINDS_SERVERS, RH_RL_BINDS_TRAINER, RH_RL_BINDS_WEIGHTS } RhRlBinds;
 /* Returns what takes most of an entry's step, and its share of it. */
 RhRlBinds rh_rl_binds(const RhRlEntry *entry, double *frac);

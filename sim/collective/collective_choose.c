@@ -31,7 +31,7 @@ static double slowdown(const Rates *rates, int32_t reach)
     return most;
 }
 
-/* What a collective puts on links beyond its buffer's bytes: tokens to experts, by their routing (NULL: none),
+/* Bytes that a collective puts on links beyond its buffer's bytes: tokens to experts, by their routing (NULL: none),
  * and what a protocol adds. */
 typedef struct {
     const RhRouting *routing;

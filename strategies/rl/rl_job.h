@@ -6,7 +6,7 @@
 #include "workloads/documents.h"
 #include "workloads/requests.h"
 
-/* What an algorithm computes beside answers: passes over all tokens of a step, in passes of the
+/* Computation of an algorithm beside answers: passes over all tokens of a step, in passes of the
  * policy's size. A row of algorithms/. */
 typedef struct {
     const char *name, *about;
@@ -73,5 +73,5 @@ typedef struct {
     int64_t update_longest; /* mean over updates of the longest in each */
     RhDocuments documents;  /* samples as documents that are packed; not settled */
 } RhRlTokens;
-/* Of drawn requests, `update` of which are an update's. */
+/* Counts the tokens of drawn requests, `update` of which are an update's. */
 RhRlTokens rh_rl_tokens(const RhRequests *requests, int64_t update);

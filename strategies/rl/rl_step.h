@@ -9,7 +9,7 @@
 #include "strategies/rl/rl_job.h"
 #include "strategies/serve/service/service.h"
 
-/* Who works when: a row of placements/. */
+/* Placement of trainer and servers: who works when. A row of placements/. */
 typedef struct {
     const char *name, *title, *about;
     bool shares_gpus; /* trainer and servers take turns on the same GPUs */
@@ -37,7 +37,7 @@ typedef struct {
     double timeout_s;    /* of the computation; 0: none */
 } RhRlStepSpec;
 
-/* What the trainer did from t_begin_s on. */
+/* Act of the trainer, from t_begin_s on. */
 typedef enum { RH_RL_WAITS, RH_RL_LOADS, RH_RL_TRAINS, RH_RL_SENDS, RH_RL_ACTS_LAST } RhRlAct;
 typedef struct {
     double t_begin_s, t_end_s;

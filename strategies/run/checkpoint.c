@@ -41,7 +41,7 @@ static double storage_rate(const RhCheckpointSetup *setup, const RhPlatform *p, 
     return client > 0 ? fmin(rate, client * nodes) : rate;
 }
 
-/* Of a node, into what is written first: host memory, its drives; 0: neither. */
+/* Rate of a node into what is written first, host memory or its drives; 0: neither. */
 static double first_rate(const RhCheckpointSetup *setup, const RhPlatform *p)
 {
     double links =

@@ -16,7 +16,7 @@
                          .date = "2024-07"},                                                       \
         .nodes_away = away,                                                                        \
     }
-/* Of failures in 1,000 days of nodes of 8 GPUs. */
+/* Rate of failures given for 1,000 days of nodes of 8 GPUs. */
 #define PER_1000_NODE_DAYS(rate) ((rate) / (1000 * 8 * 24.0))
 #define RSC(rate)                                                                                  \
     {                                                                                              \

@@ -332,7 +332,7 @@ static void change_speed(Walk *w)
     spend(s, RH_RUN_SLOW, rh_run_slowness_change(w->slowness, s->t_s));
 }
 
-/* What happens at a cut. */
+/* Changes the state of the run at a cut. */
 static void change(Walk *w)
 {
     RhRunState *s = &w->state;

@@ -1,5 +1,5 @@
 #pragma once
-/* What makes the steps of one replication longer: jitter, a slow GPU that all wait for, pauses. */
+/* Slowness of the steps of one replication: jitter, a slow GPU that all wait for, pauses. */
 #include "strategies/run/training_run.h"
 
 typedef struct RhRunSlowness RhRunSlowness;

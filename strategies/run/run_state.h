@@ -69,7 +69,7 @@ typedef struct RhRunPolicy {
 /* --- what policies do --- */
 /* Start-up and reading the last checkpoint from storage. */
 double rh_run_restart_s(const RhTrainingRun *run);
-/* The same after a failure: nodes that all stayed read their own drives. */
+/* Seconds of a restart after a failure: nodes that all stayed read their own drives. */
 double rh_run_restart_after_s(const RhTrainingRun *run, const RhRunFailure *failure);
 /* Sends the nodes of a failure to repair. */
 void rh_run_repair(RhRunState *state, const RhRunFailure *failure);

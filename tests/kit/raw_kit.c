@@ -1,5 +1,7 @@
 #include "tests/kit/raw_kit.h"
 
+#include <string.h>
+
 RhDevice *kit_device(void)
 {
     RhDevice *d = rh_device_load("h200-sxm", NULL);
@@ -109,4 +111,22 @@ void kit_raw_clear(KitRaw *kit)
 {
     gsl_rng_free(kit->rng);
     g_string_free(kit->text, TRUE);
+}
+
+RhKernelsFit *kit_fit(const char *text, const RhDevice *device, GError **error)
+{
+    g_autoptr(GPtrArray) raws = g_ptr_array_new_with_free_func((GDestroyNotify)rh_raw_free);
+    RhRaw *raw = rh_raw_parse("synthetic.csv", text, error);
+    if (!raw)
+        return NULL;
+    g_ptr_array_add(raws, raw);
+    return rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, error);
+}
+
+const RhFittedFact *kit_fact(const RhKernelsFit *fit, const char *key)
+{
+    for (guint i = 0; i < fit->facts->len; i++)
+        if (strcmp(g_array_index(fit->facts, RhFittedFact, i).key, key) == 0)
+            return &g_array_index(fit->facts, RhFittedFact, i);
+    return NULL;
 }

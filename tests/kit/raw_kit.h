@@ -36,3 +36,8 @@ void kit_streams(const KitRaw *kit);
 KitRaw kit_raw(const RhDevice *device, double noise_frac);
 
 void kit_raw_clear(KitRaw *kit);
+
+/* Fits constants of a device to raw samples, a fifth of them held out; NULL with the error. */
+RhKernelsFit *kit_fit(const char *text, const RhDevice *device, GError **error);
+/* The constant of this key; NULL: it was not fitted. */
+const RhFittedFact *kit_fact(const RhKernelsFit *fit, const char *key);

@@ -75,7 +75,7 @@ static void products_are_told_from_half(void)
     study_end(study);
 }
 
-/* What was measured is fitted in the mean, whatever the rest does. */
+/* Measured costs are fitted in the mean, whatever the rest does. */
 static void sums_of_what_was_asked_agree(void)
 {
     RhStudy *study = study_made();

@@ -17,7 +17,7 @@ typedef struct {
     int32_t next, ends[ITEMS], status[ITEMS];
 } Dealer;
 
-/* What the ranks do, all of which one process plays. */
+/* Behaviour of the ranks, all of which one process plays. */
 typedef struct {
     int32_t fatal;   /* the item of which ranks die; -1: none */
     int32_t deaths;  /* how many do */

@@ -119,7 +119,7 @@ static char *key_of(const char *body, const char *version)
     return g_strdup(((const RhStudyItem *)g_ptr_array_index(study->items, 0))->key);
 }
 
-/* What decides an answer decides the key: also what a file holds that a value names. */
+/* A key is of all that decides the answer: also of a file that a value names. */
 static void keys_follow_all_inputs(void)
 {
     g_autofree char *path = g_strdup_printf("%s/platform-%d.json", g_get_tmp_dir(), getpid());

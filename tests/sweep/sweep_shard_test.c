@@ -69,7 +69,7 @@ static void parts_are_read(void)
     }
 }
 
-/* What a launcher sets, as NAME=VALUE words. */
+/* Variables that a launcher sets, as NAME=VALUE words. */
 static const char *environment;
 
 static const char *get(const char *name)

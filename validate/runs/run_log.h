@@ -39,7 +39,7 @@ typedef struct {
     int32_t samples, warmup, stalls;
 } RhRunTypical;
 
-/* What a log says of its run beside the times. */
+/* Facts that a log says of its run beside the times. */
 typedef enum {
     RH_SAID_BATCH,      /* samples of a step */
     RH_SAID_SEQUENCE,   /* tokens of a sample */

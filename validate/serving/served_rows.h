@@ -2,7 +2,7 @@
 /* Rows of published serving tables that repeat others, contradict others, or cannot be. */
 #include "validate/serving/served_translate.h"
 
-/* What the rows of a table say of each other; it borrows the rows. */
+/* Set-ups of a table's rows, and what they say of each other; it borrows the rows. */
 typedef struct RhServedSetups RhServedSetups;
 
 RhServedSetups *rh_served_setups_new(const RhCaseTable *table);

@@ -3,7 +3,7 @@
  * rh_weight_transport_NAME that a file here defines. A new one is its file and a line here. */
 #include "platforms/platform.h"
 
-/* Who sends to whom. GPUs are numbered through the platform, the trainer's first; where trainer and
+/* Senders and receivers of weights. GPUs are numbered through the platform, the trainer's first; where trainer and
  * servers share GPUs, both begin at 0. */
 typedef struct {
     const RhPlatform *platform;

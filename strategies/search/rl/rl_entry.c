@@ -61,7 +61,7 @@ bool rh_rl_entry_settle(const RhRlPlanOptions *o, RhRlEntry *e)
     };
     double trainer_s =
         e->times.to_train_s + e->times.forward_s + e->times.update_s + e->times.sync_s;
-    /* What is asked ahead may hide the longest answer, not the work of all. */
+    /* Questions asked ahead may hide the longest answer, not the work of all. */
     double servers_s = e->placement->streams ? e->servers.work_s : e->servers.bound_s;
     double behind_s = e->placement->streams ? e->times.pause_s : e->times.sync_s;
     e->bound_s = e->ahead == 0 ? trainer_s + servers_s : fmax(trainer_s, servers_s + behind_s);

@@ -47,7 +47,7 @@ typedef struct {
     const char *from, *server;
 } RhEngineServer;
 
-/* What an option that is of no deployment's key does to the cost. */
+/* Effect on the cost of an option that is of no deployment's key. */
 typedef enum {
     RH_ENGINE_OPTION_UNKNOWN,
     RH_ENGINE_OPTION_FREE,        /* takes a value, and changes no cost that is modelled */

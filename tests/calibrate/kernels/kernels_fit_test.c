@@ -93,24 +93,6 @@ static void wrong_raw_files_are_refused_with_their_line(void)
 
 /* --- the fit --- */
 
-static RhKernelsFit *fit_text(const char *text, const RhDevice *device, GError **error)
-{
-    g_autoptr(GPtrArray) raws = g_ptr_array_new_with_free_func((GDestroyNotify)rh_raw_free);
-    RhRaw *raw = rh_raw_parse("synthetic.csv", text, error);
-    if (!raw)
-        return NULL;
-    g_ptr_array_add(raws, raw);
-    return rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, error);
-}
-
-static const RhFittedFact *find_fact(const RhKernelsFit *fit, const char *key)
-{
-    for (guint i = 0; i < fit->facts->len; i++)
-        if (strcmp(g_array_index(fit->facts, RhFittedFact, i).key, key) == 0)
-            return &g_array_index(fit->facts, RhFittedFact, i);
-    return NULL;
-}
-
 static const RhFitClass *find_class(const RhKernelsFit *fit, const char *name)
 {
     for (guint i = 0; i < fit->classes->len; i++)
@@ -136,16 +118,16 @@ static void rows_that_cannot_tell_are_refused(void)
                                (int)sides[i % 5], (int)sides[i / 5 % 5], (int)sides[i / 25],
                                i % 2 ? "1e-8" : "1e4");
     g_autoptr(RhKernelsFit) host =
-        fit_text(KIT_HEAD "launch_rate,none,0,0,0,0,0,0,0,0,0,own,9,2.5e-6,2.4e-6,2.6e-6,0,0\n"
-                          "copy_to_host_pinned,none,0,0,1,0,0,0,0,1e18,0,own,9,1e-9,0,0,0,0\n"
-                          "copy_from_host_pinned,none,0,0,1,0,0,0,0,1e18,0,own,9,1e-9,0,0,0,0\n",
-                 device, NULL);
+        kit_fit(KIT_HEAD "launch_rate,none,0,0,0,0,0,0,0,0,0,own,9,2.5e-6,2.4e-6,2.6e-6,0,0\n"
+                         "copy_to_host_pinned,none,0,0,1,0,0,0,0,1e18,0,own,9,1e-9,0,0,0,0\n"
+                         "copy_from_host_pinned,none,0,0,1,0,0,0,0,1e18,0,own,9,1e-9,0,0,0,0\n",
+                device, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(host);
-    CU_ASSERT_PTR_NULL(find_fact(host, "host.bandwidth"));
-    CU_ASSERT_PTR_NULL(fit_text(copies->str, device, &error));
+    CU_ASSERT_PTR_NULL(kit_fact(host, "host.bandwidth"));
+    CU_ASSERT_PTR_NULL(kit_fit(copies->str, device, &error));
     CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "of 1 shape;"));
-    CU_ASSERT_PTR_NULL(fit_text(absurd->str, device, &other));
+    CU_ASSERT_PTR_NULL(kit_fit(absurd->str, device, &other));
     CU_ASSERT_TRUE_FATAL(g_error_matches(other, RH_ERROR, RH_ERROR_INPUT));
     CU_ASSERT_PTR_NOT_NULL(strstr(other->message, "none is changed"));
 }
@@ -162,97 +144,6 @@ static void fill_everything(KitRaw *kit)
     kit_gemms(kit, RH_DTYPE_FP8, 12, 3);
     kit_attentions(kit, "attention", RH_KERNEL_ATTENTION);
     kit_attentions(kit, "attention_backward", RH_KERNEL_ATTENTION_BACKWARD);
-}
-
-static bool has_note(const RhKernelsFit *fit, const char *text)
-{
-    for (guint i = 0; i < fit->notes->len; i++)
-        if (strstr(g_ptr_array_index(fit->notes, i), text))
-            return true;
-    return false;
-}
-
-/* Replaces one text by another in a string. */
-static void replace_text(GString *out, const char *from, const char *to)
-{
-    g_auto(GStrv) parts = g_strsplit(out->str, from, -1);
-    g_autofree char *joined = g_strjoinv(to, parts);
-    g_string_assign(out, joined);
-}
-
-/* Attention that the program itself computes is ten times as slow as cuDNN's: no constant may come
- * from it, and what no file tells of is named. */
-static void attention_that_stands_in_is_not_fitted(void)
-{
-    g_autoptr(RhDevice) truth = kit_device();
-    KitRaw kit = kit_raw(truth, 0);
-    kit_streams(&kit);
-    g_autoptr(GString) others = g_string_new(kit.text->str);
-    g_string_truncate(kit.text, 0);
-    kit_attentions(&kit, "attention", RH_KERNEL_ATTENTION);
-    g_autoptr(GString) own = g_string_new(kit.text->str);
-    replace_text(own, ",library,", ",own,");
-    g_string_append(others, own->str);
-    g_autoptr(RhKernelsFit) fit = fit_text(others->str, truth, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
-    CU_ASSERT_PTR_NULL(find_fact(fit, "device.attention"));
-    CU_ASSERT_PTR_NOT_NULL(find_fact(fit, "device.memory"));
-    CU_ASSERT_TRUE(has_note(fit, "42 rows of attention by rehearse-kernels' own kernel"));
-    CU_ASSERT_TRUE(has_note(fit, "no rows of GEMM"));
-    CU_ASSERT_TRUE(has_note(fit, "no rows of attention:"));
-    kit_raw_clear(&kit);
-}
-
-/* The host launches slower than the GPU ends empty kernels: the floor is the GPU's. */
-static void the_floor_is_an_empty_kernel_between_events(void)
-{
-    static const char host[] = "launch_rate,none,0,0,0,0,0,0,0,0,0,cudart,9,3e-6,0,0,0,0\n",
-                      gpu[] = "empty,none,0,0,0,0,0,0,0,0,0,cudart,9,1.6e-6,0,0,0,0\n";
-    g_autoptr(RhDevice) truth = kit_device();
-    for (int both = 0; both < 2; both++) {
-        g_autofree char *text = g_strconcat(KIT_HEAD, host, both ? gpu : "", NULL);
-        g_autoptr(RhKernelsFit) fit = fit_text(text, truth, NULL);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
-        CU_ASSERT_EQUAL(find_fact(fit, "device.kernel_floor")->fact.value, both ? 1.6e-6 : 3e-6);
-        CU_ASSERT_EQUAL(has_note(fit, "which may be the host's"), both == 0);
-    }
-}
-
-/* Under a power limit a chip runs long products at 1,600 of 1,980 MHz. The constants are those of the
- * full clock, and the clock is a fact of its own: a product is predicted as it was measured. */
-static void a_throttled_clock_counts_once(void)
-{
-    const double clock_frac = 1600.0 / 1980;
-    g_autoptr(RhDevice) truth = kit_device();
-    g_autoptr(RhDevice) throttled = rh_device_copy(truth);
-    throttled->curves.sustained_clock_frac.value = clock_frac;
-    rh_device_refresh(throttled);
-    KitRaw kit = kit_raw(throttled, 0);
-    kit_gemms(&kit, RH_DTYPE_BF16, 12, 9);
-    g_string_append(kit.text,
-                    "sustained_gemm,bf16,1,8192,8192,8192,0,0,0,4e8,1.1e12,cublasLt,9,2e-3,"
-                    "0,0,0,0\n");
-    replace_text(kit.text, "# sms=132\n", "# sms=132\n# clock_mhz_max=1980\n");
-    replace_text(kit.text, ",0,0,0,0\n", ",0,0,1600,500\n");
-    g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, truth, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
-    const RhFittedFact *clock = find_fact(fit, "device.sustained_clock"),
-                       *peak = find_fact(fit, "device.gemm.bf16");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(clock);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(peak);
-    RH_CHECK_CLOSE(clock->fact.value, clock_frac, 1e-9);
-    RH_CHECK_CLOSE(peak->fact.value, truth->curves.gemm_peak_frac[RH_DTYPE_BF16].value, 0.03);
-    RhKernel large = {.cls = RH_KERNEL_GEMM,
-                      .dtype = RH_DTYPE_BF16,
-                      .batch = 1,
-                      .m = 8192,
-                      .n = 8192,
-                      .k = 8192,
-                      .bytes = 6.0 * 8192 * 8192,
-                      .flops = 2.0 * 8192 * 8192 * 8192};
-    RH_CHECK_CLOSE(rh_kernel_time_s(fit->device, &large), rh_kernel_time_s(throttled, &large),
-                   0.03);
-    kit_raw_clear(&kit);
 }
 
 /* Facts of `truth` by their path of --set. */
@@ -272,7 +163,7 @@ static void known_constants_come_back_within_their_intervals(void)
     g_autoptr(GError) error = NULL;
     KitRaw kit = kit_raw(truth, 0.01);
     fill_everything(&kit);
-    g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, start, &error);
+    g_autoptr(RhKernelsFit) fit = kit_fit(kit.text->str, start, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     CU_ASSERT_EQUAL(fit->facts->len, 21);
     int32_t outside = 0;
@@ -291,7 +182,7 @@ static void known_constants_come_back_within_their_intervals(void)
         CU_ASSERT_TRUE(f->fact.low <= f->fact.value && f->fact.value <= f->fact.high);
     }
     CU_ASSERT_TRUE(outside <= 2); /* of 20 intervals of 95 %: one is to be expected */
-    RH_CHECK_CLOSE(find_fact(fit, "host.bandwidth")->fact.value, 4e10, 1e-9);
+    RH_CHECK_CLOSE(kit_fact(fit, "host.bandwidth")->fact.value, 4e10, 1e-9);
     CU_ASSERT_TRUE(find_class(fit, "gemm bf16 large")->held_out.count > 30);
     CU_ASSERT_TRUE(find_class(fit, "gemm bf16 large")->held_out.median_frac < 0.012);
     CU_ASSERT_TRUE(find_class(fit, "attention long")->held_out.median_frac < 0.02);
@@ -306,9 +197,9 @@ static void a_cut_file_can_be_fitted_again(void)
     fill_everything(&kit);
     for (int part = 3; part <= 4; part++) {
         g_autofree char *text = g_strndup(kit.text->str, kit.text->len * (size_t)part / 5);
-        g_autoptr(RhKernelsFit) fit = fit_text(text, truth, NULL);
+        g_autoptr(RhKernelsFit) fit = kit_fit(text, truth, NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
-        RH_CHECK_CLOSE(find_fact(fit, "device.gemm.bf16")->fact.value, 0.7, 0.02);
+        RH_CHECK_CLOSE(kit_fact(fit, "device.gemm.bf16")->fact.value, 0.7, 0.02);
         CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(fit->notes, 0), "is not complete"));
     }
     kit_raw_clear(&kit);
@@ -357,9 +248,9 @@ static void a_peak_that_describes_nothing_is_dropped(void)
     kit.factor = padded;
     kit_gemms(&kit, RH_DTYPE_BF16, 12, 6);
     kit_gemms(&kit, RH_DTYPE_FP8, 12, 3);
-    g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, truth, NULL);
+    g_autoptr(RhKernelsFit) fit = kit_fit(kit.text->str, truth, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
-    CU_ASSERT_PTR_NULL(find_fact(fit, "device.gemm.fp8"));
+    CU_ASSERT_PTR_NULL(kit_fact(fit, "device.gemm.fp8"));
     CU_ASSERT_EQUAL(fit->device->curves.gemm_peak_frac[RH_DTYPE_FP8].value, 0.5);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(g_ptr_array_index(fit->notes, fit->notes->len - 1), "none is changed"));
@@ -382,7 +273,7 @@ static void a_correction_is_kept_where_it_pays(void)
     KitRaw kit = kit_raw(truth, 0.01);
     kit.factor = bend;
     kit_gemms(&kit, RH_DTYPE_BF16, 12, 9);
-    g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, truth, NULL);
+    g_autoptr(RhKernelsFit) fit = kit_fit(kit.text->str, truth, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     CU_ASSERT_TRUE_FATAL(fit->correction.kept);
     CU_ASSERT_TRUE(fit->correction.with_frac < 0.8 * fit->correction.without_frac);
@@ -454,7 +345,7 @@ static void a_profile_makes_a_platform_what_was_fitted(void)
     KitRaw kit = kit_raw(truth, 0.01);
     kit.factor = bend;
     fill_everything(&kit);
-    g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, truth, NULL);
+    g_autoptr(RhKernelsFit) fit = kit_fit(kit.text->str, truth, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     g_autofree char *text = rh_kernels_fit_profile(fit, fit->device->name, NULL);
     g_autoptr(RhJson) doc = rh_json_parse("gpu.json", text, strlen(text), NULL);
@@ -543,7 +434,7 @@ static void samples_of_another_gpu_are_refused(void)
     for (size_t i = 0; i < G_N_ELEMENTS(heads); i++) {
         g_autoptr(GError) error = NULL;
         g_autofree char *text = g_strconcat(RH_RAW_FIRST_LINE "\n", heads[i], KIT_HEADER ROW, NULL);
-        CU_ASSERT_PTR_NULL(fit_text(text, h200, &error));
+        CU_ASSERT_PTR_NULL(kit_fit(text, h200, &error));
         CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     }
 }
@@ -567,7 +458,7 @@ static void held_sms_and_experts_are_predicted(void)
     g_ascii_formatd(slowed, sizeof slowed, "%.6g", alone_s * 4 / 3);
     g_string_append_printf(
         kit.text, "gemm_beside_copy,bf16,1,8192,4096,4096,33,0,0,1,1,own,9,%s,0,0,0,0\n", slowed);
-    g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, truth, NULL);
+    g_autoptr(RhKernelsFit) fit = kit_fit(kit.text->str, truth, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     const RhFitClass *held = find_class(fit, "gemm beside SMs held");
     CU_ASSERT_PTR_NOT_NULL_FATAL(held);
@@ -579,10 +470,6 @@ static void held_sms_and_experts_are_predicted(void)
 int main(void)
 {
     static const RhTest tests[] = {
-        {"attention that stands in is not fitted", attention_that_stands_in_is_not_fitted},
-        {"the floor is an empty kernel between events",
-         the_floor_is_an_empty_kernel_between_events},
-        {"a throttled clock counts once", a_throttled_clock_counts_once},
         {"a raw file is read as it stands", a_raw_file_is_read_as_it_stands},
         {"a file cut anywhere keeps its whole lines", a_file_cut_anywhere_keeps_its_whole_lines},
         {"kernels that are not known are counted and left out",

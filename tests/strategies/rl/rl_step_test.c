@@ -159,7 +159,7 @@ static void a_pause_costs_servers(void)
     rh_rl_step_clear(&paused);
 }
 
-/* The same seed gives the same step. */
+/* A step is decided by its seed. */
 static void a_seed_gives_the_same_step(void)
 {
     RhRlJob job = job_of(8, 4);

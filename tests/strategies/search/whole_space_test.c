@@ -81,7 +81,7 @@ static RhLayout open_recompute(const RhLayout *l)
     return open;
 }
 
-/* What layers add to the communication of their stages is below what their stage programs say.
+/* Communication that layers add to their stages is below what stage programs say.
  * Returns whether it is anything. */
 static bool comm_is_bounded(RhBoundCache *cache, const RhLayout *l)
 {
