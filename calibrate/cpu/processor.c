@@ -91,6 +91,19 @@ static void softmax(float *scores, int rows, int columns)
     }
 }
 
+/* Turns rows of probabilities into the gradient of their scores, by that of the probabilities. */
+static void softmax_gradient(float *p, const float *dp, int rows, int columns)
+{
+    for (int r = 0; r < rows; r++) {
+        float *row = p + (size_t)r * (size_t)columns, sum = 0;
+        const float *d = dp + (size_t)r * (size_t)columns;
+        for (int i = 0; i < columns; i++)
+            sum += row[i] * d[i];
+        for (int i = 0; i < columns; i++)
+            row[i] *= d[i] - sum;
+    }
+}
+
 /* One block of queries of one head. */
 typedef struct {
     int rows, keys, size; /* queries, keys that they see, columns of a head */
@@ -120,8 +133,7 @@ static void backward_block(RkCpu *cpu, const Block *b, float *dq, float *dk, flo
                b->size, 1.0F, dv, b->size);
     cpu->sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, b->rows, b->keys, b->size, 1.0F, b->out, b->size, b->v,
                b->size, 0.0F, dp, b->keys);
-    for (size_t i = 0; i < (size_t)b->rows * (size_t)b->keys; i++)
-        p[i] *= dp[i] - 0.5F; /* of the softmax; a row's sum of p dp stands for itself */
+    softmax_gradient(p, dp, b->rows, b->keys);
     cpu->sgemm(ROW_MAJOR, PLAIN, PLAIN, b->rows, b->size, b->keys, scale, p, b->keys, b->k, b->size,
                0.0F, dq, b->size);
     cpu->sgemm(ROW_MAJOR, TRANSPOSED, PLAIN, b->keys, b->size, b->rows, scale, p, b->keys, b->q,

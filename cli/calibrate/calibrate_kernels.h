@@ -16,7 +16,7 @@ RhCalibrateKind rh_calibrate_kind(const char *path, GError **error) G_GNUC_WARN_
 /* Returns the path of rehearse-kernels: from REHEARSE_KERNELS, else beside this program, else on
  * the path; NULL when there is none. Caller frees. */
 char *rh_kernels_program(void);
-/* ... and of rehearse-kernels-cpu: REHEARSE_KERNELS_CPU. */
+/* Returns the path of rehearse-kernels-cpu likewise: from REHEARSE_KERNELS_CPU first. Caller frees. */
 char *rh_kernels_cpu_program(void);
 /* Is it this machine's processor that is to be measured: --device cpu? */
 bool rh_calibrate_is_processor(const RhArguments *a);

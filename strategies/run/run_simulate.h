@@ -5,6 +5,7 @@
 
 /* `every_s` is the work between two checkpoints. */
 RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t replication);
-/* The same, and where it was not plain computing: `spans` (RhRunInterval). A policy with a run of its own tells none. */
+/* Draws a run and tells in `spans` (RhRunInterval) when it did not compute. A policy with a run of
+ * its own tells none. */
 RhRunOutcome rh_run_simulate_spans(const RhTrainingRun *run, double every_s, int32_t replication,
                                    GArray *spans);

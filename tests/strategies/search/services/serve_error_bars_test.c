@@ -62,6 +62,7 @@ static void devices_that_were_not_measured_have_the_bar_of_new_pairs(void)
     CU_ASSERT_PTR_NULL(mixture.widest_of);
     CU_ASSERT_TRUE(dense.ttft_frac > 0 && mixture.ttft_frac > dense.ttft_frac);
     CU_ASSERT_TRUE(dense.tpot_frac > 0 && mixture.tpot_frac > 0);
+    CU_ASSERT_NOT_EQUAL(mixture.tpot_frac, dense.tpot_frac); /* whichever is wider */
 }
 
 static void where_something_alike_was_measured_its_own_bar_counts(void)
