@@ -163,8 +163,8 @@ static char *loss_of(const Pool *pool, const Worker *worker, int status, int32_t
 /* Takes the loss of a worker: its item is given out once more when somebody killed it. */
 static void take_loss(Pool *pool, Worker *worker)
 {
-    RhItemEnd end = {.seconds = 1e-6 * (double)(g_get_monotonic_time() - worker->t_start_us),
-                     .lost = true};
+    RhItemOutcome end = {.seconds = 1e-6 * (double)(g_get_monotonic_time() - worker->t_start_us),
+                         .lost = true};
     int32_t item = worker->item;
     Worker gone = *worker;
     gone.words = dup(worker->words); /* its last words are read when it is gone */
@@ -190,14 +190,14 @@ static void take_reply(Pool *pool, Worker *worker)
         return;
     }
     g_autofree char *words = last_words(worker);
-    RhItemEnd end = {.status = reply.status, .seconds = reply.seconds, .error = words};
+    RhItemOutcome end = {.status = reply.status, .seconds = reply.seconds, .error = words};
     worker->item = IDLE;
     if (++worker->done >= ITEMS_OF_WORKER)
         reap(worker);
     pool->ending |= !pool->what->ended(reply.item, &end, pool->what->user);
 }
 
-static RhNextItem next_item(Pool *pool, int32_t *item)
+static RhNextItemStatus next_item(Pool *pool, int32_t *item)
 {
     if (pool->ending || pool->what->stopped(pool->what->user)) {
         pool->ending = true;
@@ -220,7 +220,7 @@ static bool give_items(Pool *pool, bool *more, GError **error)
         int32_t item;
         if (worker->pid && worker->item != IDLE)
             continue;
-        RhNextItem next = next_item(pool, &item);
+        RhNextItemStatus next = next_item(pool, &item);
         if (next == RH_NEXT_ITEM && !worker->pid && !start_worker(pool, worker, error))
             return false;
         *more |= next != RH_NEXT_NONE;

@@ -15,13 +15,13 @@ typedef struct {
     double seconds;    /* that it took */
     bool lost;         /* the worker was gone before perform() had returned */
     const char *error; /* borrowed: why it was lost, or what perform() left on standard error */
-} RhItemEnd;
+} RhItemOutcome;
 
 typedef enum {
     RH_NEXT_NONE, /* no item will come any more */
     RH_NEXT_ITEM,
     RH_NEXT_LATER, /* none now: more_fd becomes readable when there may be one */
-} RhNextItem;
+} RhNextItemStatus;
 
 typedef struct {
     int32_t jobs;     /* workers at a time */
@@ -29,10 +29,10 @@ typedef struct {
     /* Runs in a worker, with standard output and error in memory. Returns a status. */
     int32_t (*perform)(int32_t item, void *user);
     /* Runs in the caller: what is to be done next. */
-    RhNextItem (*next)(int32_t *item, void *user);
+    RhNextItemStatus (*next)(int32_t *item, void *user);
     int more_fd; /* looked at where next() said later */
     /* Runs in the caller as each item ends. False ends the run: workers finish their items. */
-    bool (*ended)(int32_t item, const RhItemEnd *end, void *user);
+    bool (*ended)(int32_t item, const RhItemOutcome *end, void *user);
     /* Runs in the caller about each second in which no item ends. */
     void (*waiting)(void *user);
     /* Is asked before each item: true ends the run, as above. */

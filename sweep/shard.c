@@ -75,7 +75,7 @@ bool rh_shard_of_environment(const char *(*get)(const char *), RhStudyShard *sha
 
 /* The place of a hash among `count`, by jumps over the counts at which it would move (Lamping and
  * Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", arXiv:1406.2294): places differ in size
- * as draws do, and of n places 1/(n + 1) moves when one is added, which no dealing undercuts. */
+ * as draws do, and of n places 1/(n + 1) moves when one is added, which no assignment undercuts. */
 static int32_t place_of(uint64_t hash, int32_t count)
 {
     int64_t place = -1, next = 0;

@@ -9,36 +9,37 @@
 #include "cli/parse/commands.h"
 #include "cli/sweep/sweep_run.h"
 #include "cli/sweep/sweep_tables.h"
-#include "sweep/deal.h"
+#include "sweep/coordinator_message.h"
 
 typedef RhSweepStudy Sweep;
 
 /* Takes the role that a relay gives (rehearse-mpi), where one started this process. */
-static bool take_role(RhSweepDeal *deal, GError **error)
+static bool take_role(RhSweepRank *rank, GError **error)
 {
-    const char *number = g_getenv(RH_DEAL_SOCKET);
+    const char *number = g_getenv(RH_COORDINATOR_SOCKET);
     int64_t socket = -1;
-    RhDealMessage role = {0};
-    *deal = (RhSweepDeal){.socket = -1};
+    RhCoordinatorMessage role = {0};
+    *rank = (RhSweepRank){.socket = -1};
     if (!number)
         return true;
-    if (!rh_integer_parse(number, 3, 1000000, &socket, NULL) || !rh_deal_read((int)socket, &role) ||
-        role.kind != RH_DEAL_ROLE || role.item < 2)
+    if (!rh_integer_parse(number, 3, 1000000, &socket, NULL) ||
+        !rh_coordinator_message_read((int)socket, &role) || role.kind != RH_MESSAGE_ROLE ||
+        role.item < 2)
         return rh_fail(error, RH_ERROR_USAGE,
-                       RH_DEAL_SOCKET
-                       " is set, but nobody deals there\nhelp: two ranks or more, of "
-                       "which the first deals: mpirun -n 9 rehearse-mpi sweep ...");
-    *deal = (RhSweepDeal){.socket = (int)socket, .rank = role.rank, .ranks = role.item};
+                       RH_COORDINATOR_SOCKET
+                       " is set, but no coordinator answers there\nhelp: two ranks or more, of "
+                       "which the first hands out questions: mpirun -n 9 rehearse-mpi sweep ...");
+    *rank = (RhSweepRank){.socket = (int)socket, .number = role.rank, .count = role.item};
     return true;
 }
 
-static bool find_shard(Sweep *s, bool dealt, GError **error)
+static bool find_shard(Sweep *s, bool coordinated, GError **error)
 {
     g_autofree char *from = NULL;
-    if (dealt && s->a->shard)
-        return rh_fail(error, RH_ERROR_USAGE, "--shard: questions are dealt out to these ranks");
+    if (coordinated && s->a->shard)
+        return rh_fail(error, RH_ERROR_USAGE, "--shard: the first rank hands out the questions");
     s->shard = (RhStudyShard){.index = 0, .count = 1};
-    if (dealt)
+    if (coordinated)
         return true;
     if (s->a->shard)
         return rh_shard_parse(s->a->shard, &s->shard, error);
@@ -123,13 +124,13 @@ static char *outcome_text(const Sweep *s, const RhSweepOutcome *o)
 static int run_study(Sweep *s, GError **error)
 {
     RhSweepRun run = {.arguments = s->a, .study = s->study, .folder = s->folder};
-    if (!take_role(&run.deal, error) || !find_shard(s, run.deal.socket >= 0, error))
+    if (!take_role(&run.rank, error) || !find_shard(s, run.rank.socket >= 0, error))
         return 2;
     run.shard = s->shard;
     g_autoptr(RhSweepOutcome) outcome = rh_sweep_run(&run, error);
     if (!outcome)
         return 3;
-    if (run.deal.rank > 0) /* whoever deals tells the outcome */
+    if (run.rank.number > 0) /* the coordinator tells the outcome */
         return 0;
     g_autofree char *text = s->a->json ? outcome_json(s, outcome) : outcome_text(s, outcome);
     fputs(text, stdout);
@@ -159,7 +160,7 @@ static int emit(Sweep *s, GError **error)
         "#SBATCH --signal=B:TERM@60    # a minute to end the question under way\n"
         "#SBATCH --requeue\n"
         "# %u questions of %s. In one job instead: srun -n %d rehearse sweep %s --resume -j 1,\n"
-        "# or mpirun -n %d rehearse-mpi sweep %s --resume, which deals uneven costs out.\n"
+        "# or mpirun -n %d rehearse-mpi sweep %s --resume, which evens out uneven costs.\n"
         "# Then: rehearse sweep merge %s --folder %s -o study.html\n"
         "exec rehearse sweep %s --folder %s --resume -j \"${SLURM_CPUS_PER_TASK:-1}\" --no-progress\n",
         name, shard.count, s->study->items->len, s->study->command, shard.count, path,
@@ -274,7 +275,7 @@ const RhCommand rh_command_sweep = {
              "SIGTERM, SIGINT and SIGUSR1 let questions end and leave; a second one does not\n"
              "wait. Exit 0: no question of this part failed or is left; 1: some.\n\n"
              "Where Slurm, PMI or Open MPI started several of these, each takes its part:\n"
-             "questions are dealt by their hashes, so any number asks the same set.\n\n"
+             "questions go to shards by their hashes, so any number asks the same set.\n\n"
              "merge makes one table, in the study's order, of what all journals hold: the\n"
              "same bytes for any number of processes. sensitivity tells which axis moves each\n"
              "figure; compare A.json B.json sets the questions that two studies share side by\n"

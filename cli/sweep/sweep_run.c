@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "cli/output/terminal.h"
 #include "cli/sweep/sweep_item.h"
+#include "sweep/coordinator.h"
 #include "sweep/cost_model.h"
-#include "sweep/dispenser.h"
 #include "sweep/item_pool.h"
 #include "sweep/journal.h"
 
@@ -26,7 +26,7 @@ typedef struct {
     guint at;      /* the next one of `order` */
     int32_t jobs;
     double squares_s2;  /* of seconds, summed */
-    RhItemCosts *costs; /* where items are dealt, dearest first; else NULL */
+    RhItemCosts *costs; /* where a coordinator hands items out, dearest first; else NULL */
     int32_t sort_at;    /* items asked, at which the rest is put in order again */
     uint64_t digest;    /* of the study's keys */
     bool asking;        /* an item was asked for, and has not come */
@@ -182,7 +182,7 @@ static void sort_rest(Sweep *s)
                       sizeof(int32_t), by_cost, s->costs);
 }
 
-static RhNextItem next(int32_t *item, void *user)
+static RhNextItemStatus next(int32_t *item, void *user)
 {
     Sweep *s = user;
     sort_rest(s);
@@ -193,7 +193,7 @@ static RhNextItem next(int32_t *item, void *user)
 }
 
 /* Enters what a lost worker could not. */
-static bool enter_loss(Sweep *s, const RhStudyItem *item, const RhItemEnd *end)
+static bool enter_loss(Sweep *s, const RhStudyItem *item, const RhItemOutcome *end)
 {
     g_autofree char *line = rh_study_line(s->run->study, item);
     RhJournalEntry entry = {.key = item->key,
@@ -204,7 +204,7 @@ static bool enter_loss(Sweep *s, const RhStudyItem *item, const RhItemEnd *end)
     return rh_journal_append(s->work.journal, &entry, &s->problem);
 }
 
-static void note_trouble(Sweep *s, const RhStudyItem *item, const RhItemEnd *end)
+static void note_trouble(Sweep *s, const RhStudyItem *item, const RhItemOutcome *end)
 {
     if (s->outcome->troubles->len >= TROUBLES_MAX)
         return;
@@ -214,7 +214,7 @@ static void note_trouble(Sweep *s, const RhStudyItem *item, const RhItemEnd *end
                                 : g_strdup_printf("%s\n    status %d", line, end->status));
 }
 
-static bool ended(int32_t number, const RhItemEnd *end, void *user)
+static bool ended(int32_t number, const RhItemOutcome *end, void *user)
 {
     Sweep *s = user;
     const RhStudyItem *item = item_of(s, number);
@@ -236,7 +236,7 @@ static bool ended(int32_t number, const RhItemEnd *end, void *user)
     return true;
 }
 
-/* --- items that are dealt --- */
+/* --- items from a coordinator --- */
 
 static uint64_t digest_of(const RhStudy *study)
 {
@@ -251,29 +251,30 @@ static uint64_t digest_of(const RhStudy *study)
 }
 
 /* Asks for an item, or reads the answer to that. */
-static RhNextItem next_dealt(int32_t *item, void *user)
+static RhNextItemStatus next_of_coordinator(int32_t *item, void *user)
 {
     Sweep *s = user;
-    RhDealMessage message = {.kind = RH_DEAL_ASK, .digest = s->digest};
+    RhCoordinatorMessage message = {.kind = RH_MESSAGE_ASK, .digest = s->digest};
     if (!s->asking) {
-        s->asking = rh_deal_write(s->run->deal.socket, &message);
+        s->asking = rh_coordinator_message_write(s->run->rank.socket, &message);
         return s->asking ? RH_NEXT_LATER : RH_NEXT_NONE;
     }
     s->asking = false;
-    if (!rh_deal_read(s->run->deal.socket, &message) || message.kind != RH_DEAL_ITEM ||
-        message.item < 0 || message.item >= (int32_t)s->run->study->items->len)
+    if (!rh_coordinator_message_read(s->run->rank.socket, &message) ||
+        message.kind != RH_MESSAGE_ITEM || message.item < 0 ||
+        message.item >= (int32_t)s->run->study->items->len)
         return RH_NEXT_NONE;
     *item = message.item;
     s->outcome->count++;
     return RH_NEXT_ITEM;
 }
 
-static bool ended_dealt(int32_t item, const RhItemEnd *end, void *user)
+static bool ended_for_coordinator(int32_t item, const RhItemOutcome *end, void *user)
 {
     Sweep *s = user;
-    RhDealMessage message = {
-        .kind = RH_DEAL_ENDED, .item = item, .status = end->status, .seconds = end->seconds};
-    return ended(item, end, user) && rh_deal_write(s->run->deal.socket, &message);
+    RhCoordinatorMessage message = {
+        .kind = RH_MESSAGE_ENDED, .item = item, .status = end->status, .seconds = end->seconds};
+    return ended(item, end, user) && rh_coordinator_message_write(s->run->rank.socket, &message);
 }
 
 static bool is_stopped(void *user)
@@ -293,16 +294,16 @@ static bool ask_all(Sweep *s, GError **error)
                        .waiting = show_progress,
                        .stopped = is_stopped,
                        .user = s};
-    const RhSweepDeal *deal = &s->run->deal;
-    RhDispenser dispenser = {.socket = deal->socket, .ranks = deal->ranks, .digest = s->digest};
-    if (deal->socket >= 0 && deal->rank > 0) {
-        pool.next = next_dealt;
-        pool.ended = ended_dealt;
-        pool.more_fd = deal->socket;
+    const RhSweepRank *rank = &s->run->rank;
+    RhCoordinator coordinator = {.socket = rank->socket, .ranks = rank->count, .digest = s->digest};
+    if (rank->socket >= 0 && rank->number > 0) {
+        pool.next = next_of_coordinator;
+        pool.ended = ended_for_coordinator;
+        pool.more_fd = rank->socket;
     }
-    bool dealing = deal->socket >= 0 && deal->rank == 0;
-    bool fine =
-        dealing ? rh_dispenser_run(&dispenser, &pool, error) : rh_item_pool_run(&pool, error);
+    bool coordinates = rank->socket >= 0 && rank->number == 0;
+    bool fine = coordinates ? rh_coordinator_run(&coordinator, &pool, error)
+                            : rh_item_pool_run(&pool, error);
     rh_terminal_progress_end();
     if (fine && s->problem) {
         g_propagate_error(error, g_steal_pointer(&s->problem));
@@ -328,20 +329,20 @@ RhSweepOutcome *rh_sweep_run(const RhSweepRun *run, GError **error)
                .order = order,
                .jobs = (int32_t)jobs,
                .t_start_us = g_get_monotonic_time()};
-    if (run->deal.socket >= 0)
+    if (run->rank.socket >= 0)
         s.digest = digest_of(run->study);
     g_autoptr(RhItemCosts) costs =
-        run->deal.socket >= 0 && run->deal.rank == 0 ? rh_item_costs_new(run->study) : NULL;
+        run->rank.socket >= 0 && run->rank.number == 0 ? rh_item_costs_new(run->study) : NULL;
     s.costs = costs;
     s.sort_at = SORT_AFTER;
-    bool dealt =
-        run->deal.socket >= 0 && run->deal.rank > 0; /* then the dealer knows what is left */
-    if (!dealt && !order_items(&s, journals, error))
+    bool coordinated =
+        run->rank.socket >= 0 && run->rank.number > 0; /* then the coordinator knows what is left */
+    if (!coordinated && !order_items(&s, journals, error))
         return NULL;
     g_clear_pointer(&journals, rh_journals_free); /* workers need none of it */
     s.jobs = (int32_t)CLAMP((int64_t)order->len, 1, jobs);
-    if (run->deal.socket >= 0)
-        s.jobs = dealt ? 1 : MAX(run->deal.ranks - 1, 1);
+    if (run->rank.socket >= 0)
+        s.jobs = coordinated ? 1 : MAX(run->rank.count - 1, 1);
     watch_signals();
     if (!ask_all(&s, error))
         return NULL;

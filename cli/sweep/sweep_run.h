@@ -4,11 +4,11 @@
 #include "sweep/shard.h"
 #include "sweep/study.h"
 
-/* The part of this process where items are dealt (sweep/deal.h). */
+/* The part of this process where a coordinator hands items out (sweep/coordinator_message.h). */
 typedef struct {
-    int socket; /* -1: nobody deals */
-    int32_t rank, ranks;
-} RhSweepDeal;
+    int socket; /* -1: there is no coordinator */
+    int32_t number, count;
+} RhSweepRank;
 
 /* Inputs of a sweep: what is to be run. */
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
     const RhStudy *study;
     const char *folder; /* of the journals */
     RhStudyShard shard;
-    RhSweepDeal deal;
+    RhSweepRank rank;
 } RhSweepRun;
 
 /* Outcome of a sweep. */

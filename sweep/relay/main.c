@@ -3,7 +3,7 @@
  *
  *     mpirun -n 17 rehearse-mpi sweep study.json --resume
  *
- * The first rank's `rehearse` deals items out, those of the others ask for them. MPI is here alone:
+ * The first rank's `rehearse` hands items out, those of the others ask for them. MPI is here alone:
  * `rehearse` needs none to start, forks as it likes, and when one crashes or is killed, its rank says
  * so and stays in the job, which MPI would end otherwise. Messages are relayed one by one, each from
  * one rank to another: no rank has to make progress for others while it works. */
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sweep/deal.h"
+#include "sweep/coordinator_message.h"
 
 #define TAG         7
 #define ALIVE_S     5.0       /* between words of a rank that is at work */
@@ -75,7 +75,7 @@ static int fork_child(char **words)
     while (poll(&begun, 1, -1) < 0 && errno == EINTR)
         ;
     snprintf(number, sizeof number, "%d", ends[1]);
-    setenv(RH_DEAL_SOCKET, number, 1);
+    setenv(RH_COORDINATOR_SOCKET, number, 1);
     words[0] = (char *)"rehearse";
     execvp(program(), words);
     fprintf(stderr, "error: %s: %s\n", program(), strerror(errno));
@@ -83,9 +83,9 @@ static int fork_child(char **words)
 }
 
 /* Sends what came from the own `rehearse` where it belongs. */
-static void send_on(const RhDealMessage *message, int own)
+static void send_on(const RhCoordinatorMessage *message, int own)
 {
-    RhDealMessage sent = *message;
+    RhCoordinatorMessage sent = *message;
     int to = own == 0 ? message->rank : 0;
     sent.rank = own == 0 ? 0 : own;
     MPI_Send(&sent, (int)sizeof sent, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
@@ -96,14 +96,15 @@ static bool take_one(int socket)
 {
     int here = 0;
     MPI_Status status;
-    RhDealMessage message;
+    RhCoordinatorMessage message;
     MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &here, &status);
     if (!here)
         return false;
     MPI_Recv(&message, (int)sizeof message, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     message.rank = status.MPI_SOURCE;
-    rh_deal_write(socket, &message); /* a child that is gone is noticed by its socket */
+    rh_coordinator_message_write(socket,
+                                 &message); /* a child that is gone is noticed by its socket */
     return true;
 }
 
@@ -114,29 +115,29 @@ static void relay(int socket, int own)
     for (;;) {
         struct pollfd fd = {.fd = socket, .events = POLLIN};
         struct timespec wait = {.tv_nsec = awaiting ? LOOK_NS : PATIENCE_NS};
-        RhDealMessage message;
+        RhCoordinatorMessage message;
         int some = ppoll(&fd, 1, &wait, NULL);
-        if (some > 0 && !rh_deal_read(socket, &message))
+        if (some > 0 && !rh_coordinator_message_read(socket, &message))
             return;
         if (some > 0) {
             send_on(&message, own);
-            awaiting = own == 0 || message.kind == RH_DEAL_ASK;
+            awaiting = own == 0 || message.kind == RH_MESSAGE_ASK;
         }
         while (take_one(socket))
             awaiting = own == 0;
         if (own > 0 && now_s() - t_spoke_s > ALIVE_S) {
-            message = (RhDealMessage){.kind = RH_DEAL_ALIVE};
+            message = (RhCoordinatorMessage){.kind = RH_MESSAGE_ALIVE};
             send_on(&message, own);
             t_spoke_s = now_s();
         }
     }
 }
 
-/* Ends together with the dealer, whose rank ends when all others have said that they have left. */
+/* Ends together with the coordinator, whose rank ends when all others have said that they have left. */
 static int leave(int own)
 {
     int status = 0;
-    RhDealMessage gone = {.kind = RH_DEAL_GONE};
+    RhCoordinatorMessage gone = {.kind = RH_MESSAGE_GONE};
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (own > 0)
@@ -162,8 +163,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    RhDealMessage role = {.kind = RH_DEAL_ROLE, .rank = own, .item = ranks};
-    rh_deal_write(socket, &role);
+    RhCoordinatorMessage role = {.kind = RH_MESSAGE_ROLE, .rank = own, .item = ranks};
+    rh_coordinator_message_write(socket, &role);
     relay(socket, own);
     return leave(own);
 }

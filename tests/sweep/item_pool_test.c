@@ -38,14 +38,14 @@ static int32_t perform(int32_t item, void *user)
     return item % 2;
 }
 
-static RhNextItem next(int32_t *item, void *user)
+static RhNextItemStatus next(int32_t *item, void *user)
 {
     Run *run = user;
     *item = run->next;
     return run->next++ < ITEMS ? RH_NEXT_ITEM : RH_NEXT_NONE;
 }
 
-static bool ended(int32_t item, const RhItemEnd *end, void *user)
+static bool ended(int32_t item, const RhItemOutcome *end, void *user)
 {
     Run *run = user;
     run->endings[item]++;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A study dealt to the ranks of an MPI job: the table of one process, also when a rank's program is killed.
+# A study handed to the ranks of an MPI job: the table of one process, also when a rank's program is killed.
 #
 #   tests/sweep/mpi_test.sh REHEARSE REHEARSE-MPI
 #

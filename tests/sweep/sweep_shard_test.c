@@ -1,4 +1,4 @@
-/* Shards of a study: dealt by hashes, told by launchers. */
+/* Shards of a study: assigned by hashes, told by launchers. */
 #include "sweep/shard.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "sweep/dispenser.h"
+#include "sweep/coordinator.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -17,23 +17,23 @@ typedef struct {
 } Rank;
 
 typedef struct {
-    const RhDispenser *d;
+    const RhCoordinator *d;
     const RhItemPool *what;
     Rank *ranks;
     GArray *again;      /* int32_t: items whose ranks were lost */
     GHashTable *killed; /* set of items that were in `again` */
     bool ending, strangers;
-} Dealing;
+} Coordination;
 
-static void answer(Dealing *g, int32_t rank, RhDealKind kind, int32_t item)
+static void answer(Coordination *g, int32_t rank, RhCoordinatorMessageKind kind, int32_t item)
 {
-    RhDealMessage message = {.kind = kind, .rank = rank, .item = item};
+    RhCoordinatorMessage message = {.kind = kind, .rank = rank, .item = item};
     g->ranks[rank].asking = false;
-    if (!rh_deal_write(g->d->socket, &message))
+    if (!rh_coordinator_message_write(g->d->socket, &message))
         g->ending = true;
 }
 
-static int32_t busy_ranks(const Dealing *g)
+static int32_t busy_ranks(const Coordination *g)
 {
     int32_t busy = 0;
     for (int32_t i = 1; i < g->d->ranks; i++)
@@ -42,7 +42,7 @@ static int32_t busy_ranks(const Dealing *g)
 }
 
 /* Returns what is given next; while others are at work more may come back. */
-static RhNextItem next_item(Dealing *g, int32_t *item)
+static RhNextItemStatus next_item(Coordination *g, int32_t *item)
 {
     if (g->ending || g->what->stopped(g->what->user)) {
         g->ending = true;
@@ -53,33 +53,33 @@ static RhNextItem next_item(Dealing *g, int32_t *item)
         g_array_set_size(g->again, g->again->len - 1);
         return RH_NEXT_ITEM;
     }
-    RhNextItem next = g->what->next(item, g->what->user);
+    RhNextItemStatus next = g->what->next(item, g->what->user);
     return next == RH_NEXT_NONE && busy_ranks(g) > 0 ? RH_NEXT_LATER : next;
 }
 
 /* Answers those who wait, as far as that can be decided. */
-static void give_items(Dealing *g)
+static void give_items(Coordination *g)
 {
     for (int32_t i = 1; i < g->d->ranks; i++) {
         int32_t item = IDLE;
         if (!g->ranks[i].asking || g->ranks[i].gone)
             continue;
-        RhNextItem next = next_item(g, &item);
+        RhNextItemStatus next = next_item(g, &item);
         if (next == RH_NEXT_LATER)
             return;
         g->ranks[i].item = next == RH_NEXT_ITEM ? item : IDLE;
         g->ranks[i].t_begin_us = g_get_monotonic_time();
-        answer(g, i, next == RH_NEXT_ITEM ? RH_DEAL_ITEM : RH_DEAL_END, item);
+        answer(g, i, next == RH_NEXT_ITEM ? RH_MESSAGE_ITEM : RH_MESSAGE_END, item);
     }
 }
 
-static void tell_end(Dealing *g, int32_t item, const RhItemEnd *end)
+static void tell_end(Coordination *g, int32_t item, const RhItemOutcome *end)
 {
     g->ending |= !g->what->ended(item, end, g->what->user);
 }
 
 /* An item is given out once more; whoever loses it twice may die of it. */
-static void lose_rank(Dealing *g, int32_t number)
+static void lose_rank(Coordination *g, int32_t number)
 {
     Rank *rank = &g->ranks[number];
     int32_t item = rank->item;
@@ -91,37 +91,37 @@ static void lose_rank(Dealing *g, int32_t number)
         g_array_append_val(g->again, item);
         return;
     }
-    RhItemEnd end = {.status = RH_JOURNAL_PASSING,
-                     .seconds = 1e-6 * (double)(g_get_monotonic_time() - rank->t_begin_us),
-                     .lost = true,
-                     .error = "two ranks that asked it were lost"};
+    RhItemOutcome end = {.status = RH_JOURNAL_PASSING,
+                         .seconds = 1e-6 * (double)(g_get_monotonic_time() - rank->t_begin_us),
+                         .lost = true,
+                         .error = "two ranks that asked it were lost"};
     tell_end(g, item, &end);
 }
 
-static void take_message(Dealing *g, const RhDealMessage *m)
+static void take_message(Coordination *g, const RhCoordinatorMessage *m)
 {
     if (m->rank < 1 || m->rank >= g->d->ranks)
         return;
     Rank *rank = &g->ranks[m->rank];
     rank->t_heard_us = g_get_monotonic_time();
-    if (m->kind == RH_DEAL_GONE)
+    if (m->kind == RH_MESSAGE_GONE)
         lose_rank(g, m->rank);
     if (rank->gone)
         return;
-    if (m->kind == RH_DEAL_ENDED && m->item == rank->item) {
-        RhItemEnd end = {.status = m->status, .seconds = m->seconds, .error = ""};
+    if (m->kind == RH_MESSAGE_ENDED && m->item == rank->item) {
+        RhItemOutcome end = {.status = m->status, .seconds = m->seconds, .error = ""};
         rank->item = IDLE;
         tell_end(g, m->item, &end);
-    } else if (m->kind == RH_DEAL_ASK && m->digest != g->d->digest) {
+    } else if (m->kind == RH_MESSAGE_ASK && m->digest != g->d->digest) {
         g->strangers = true;
-        answer(g, m->rank, RH_DEAL_END, IDLE);
+        answer(g, m->rank, RH_MESSAGE_END, IDLE);
         rank->gone = true;
-    } else if (m->kind == RH_DEAL_ASK) {
+    } else if (m->kind == RH_MESSAGE_ASK) {
         rank->asking = true;
     }
 }
 
-static void lose_silent_ranks(Dealing *g)
+static void lose_silent_ranks(Coordination *g)
 {
     int64_t t_now_us = g_get_monotonic_time();
     for (int32_t i = 1; i < g->d->ranks; i++)
@@ -129,7 +129,7 @@ static void lose_silent_ranks(Dealing *g)
             lose_rank(g, i);
 }
 
-static int32_t ranks_left(const Dealing *g)
+static int32_t ranks_left(const Coordination *g)
 {
     int32_t left = 0;
     for (int32_t i = 1; i < g->d->ranks; i++)
@@ -137,13 +137,13 @@ static int32_t ranks_left(const Dealing *g)
     return left;
 }
 
-static bool listen_and_deal(Dealing *g, GError **error)
+static bool listen_and_answer(Coordination *g, GError **error)
 {
     while (ranks_left(g) > 0) {
         struct pollfd fd = {.fd = g->d->socket, .events = POLLIN};
-        RhDealMessage message;
+        RhCoordinatorMessage message;
         int some = poll(&fd, 1, WORD_EVERY_MS);
-        if (some > 0 && !rh_deal_read(g->d->socket, &message))
+        if (some > 0 && !rh_coordinator_message_read(g->d->socket, &message))
             return rh_fail(error, RH_ERROR_REFUSED,
                            "the process that relays to other ranks is gone");
         if (some > 0)
@@ -156,16 +156,16 @@ static bool listen_and_deal(Dealing *g, GError **error)
     return true;
 }
 
-bool rh_dispenser_run(const RhDispenser *dispenser, const RhItemPool *what, GError **error)
+bool rh_coordinator_run(const RhCoordinator *coordinator, const RhItemPool *what, GError **error)
 {
-    Dealing g = {.d = dispenser,
-                 .what = what,
-                 .ranks = g_new0(Rank, dispenser->ranks),
-                 .again = g_array_new(FALSE, FALSE, sizeof(int32_t)),
-                 .killed = g_hash_table_new(NULL, NULL)};
-    for (int32_t i = 0; i < dispenser->ranks; i++)
+    Coordination g = {.d = coordinator,
+                      .what = what,
+                      .ranks = g_new0(Rank, coordinator->ranks),
+                      .again = g_array_new(FALSE, FALSE, sizeof(int32_t)),
+                      .killed = g_hash_table_new(NULL, NULL)};
+    for (int32_t i = 0; i < coordinator->ranks; i++)
         g.ranks[i] = (Rank){.item = IDLE, .t_heard_us = g_get_monotonic_time()};
-    bool fine = listen_and_deal(&g, error);
+    bool fine = listen_and_answer(&g, error);
     int32_t item;
     if (fine && g.strangers)
         fine = rh_fail(error, RH_ERROR_INPUT,

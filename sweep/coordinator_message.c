@@ -1,11 +1,11 @@
-#include "sweep/deal.h"
+#include "sweep/coordinator_message.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
-bool rh_deal_read(int socket, RhDealMessage *message)
+bool rh_coordinator_message_read(int socket, RhCoordinatorMessage *message)
 {
     ssize_t got;
     do
@@ -14,7 +14,7 @@ bool rh_deal_read(int socket, RhDealMessage *message)
     return got == (ssize_t)sizeof *message;
 }
 
-bool rh_deal_write(int socket, const RhDealMessage *message)
+bool rh_coordinator_message_write(int socket, const RhCoordinatorMessage *message)
 {
     ssize_t sent;
     do

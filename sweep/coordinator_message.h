@@ -1,0 +1,30 @@
+#pragma once
+/* Messages between the process that knows which items are left and the ranks that ask it for them,
+ * over sockets and whatever relays them. Plain C, for programs without GLib. */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Environment variable with the number of the socket that leads to the coordinator or its ranks. */
+#define RH_COORDINATOR_SOCKET "REHEARSE_COORDINATOR_SOCKET"
+
+typedef enum {
+    RH_MESSAGE_NONE,
+    RH_MESSAGE_ROLE,  /* relay: rank of this process; item: ranks in all; rank 0 coordinates */
+    RH_MESSAGE_ASK,   /* asker: give me an item; digest: of the study's keys */
+    RH_MESSAGE_ITEM,  /* coordinator: do `item` */
+    RH_MESSAGE_END,   /* coordinator: there is no more */
+    RH_MESSAGE_ENDED, /* asker: `item` ended with `status` after `seconds` */
+    RH_MESSAGE_ALIVE, /* relay: the asker is at work */
+    RH_MESSAGE_GONE,  /* relay: the asker has left */
+} RhCoordinatorMessageKind;
+
+/* One size for all, so that a relay need not know them. */
+typedef struct {
+    int32_t kind, rank, item, status;
+    double seconds;
+    uint64_t digest;
+} RhCoordinatorMessage;
+
+/* Read and write one message; false: the other end is gone. */
+bool rh_coordinator_message_read(int socket, RhCoordinatorMessage *message);
+bool rh_coordinator_message_write(int socket, const RhCoordinatorMessage *message);
