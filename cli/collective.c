@@ -141,7 +141,8 @@ static RhPlatform *platform_of(const RhArguments *a, const char **profile, GErro
 }
 
 /* Spreads the ranks over as few nodes as hold them, equally many on each. */
-static bool set_ranks(RhCollectiveSetup *setup, int64_t ranks, const RhPlatform *p, GError **error)
+static bool set_ranks(RhCollectiveBenchmark *benchmark, int64_t ranks, const RhPlatform *p,
+                      GError **error)
 {
     int64_t gpus = (int64_t)p->nodes_count * p->gpus_per_node, nodes;
     ranks = ranks > 0 ? ranks : gpus;
@@ -158,23 +159,23 @@ static bool set_ranks(RhCollectiveSetup *setup, int64_t ranks, const RhPlatform 
                                    "%" G_GINT64_FORMAT " nodes\nhelp: take a multiple of the "
                                    "nodes",
                        ranks, nodes);
-    setup->ranks = (int32_t)ranks;
-    setup->nodes = (int32_t)nodes;
+    benchmark->ranks = (int32_t)ranks;
+    benchmark->nodes = (int32_t)nodes;
     return true;
 }
 
 /* --- a log --- */
 
-static bool is_of(const RhTimed *row, const RhCollectiveSetup *setup)
+static bool is_of(const RhTimed *row, const RhCollectiveBenchmark *benchmark)
 {
-    return row->op == setup->op && !row->message && row->ranks == setup->ranks &&
-           row->nodes == setup->nodes && row->seconds > 0 && row->bytes >= 1;
+    return row->op == benchmark->op && !row->message && row->ranks == benchmark->ranks &&
+           row->nodes == benchmark->nodes && row->seconds > 0 && row->bytes >= 1;
 }
 
 /* Takes sizes and times of the operation from a log, and who called: of several placements that of
  * the most ranks. */
-static bool read_log(const char *path, const RhPlatform *p, RhCollectiveSetup *setup, GArray *sizes,
-                     GArray *measured, GError **error)
+static bool read_log(const char *path, const RhPlatform *p, RhCollectiveBenchmark *benchmark,
+                     GArray *sizes, GArray *measured, GError **error)
 {
     g_autoptr(RhMeasured) log = rh_measured_load(path, error);
     g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
@@ -182,32 +183,32 @@ static bool read_log(const char *path, const RhPlatform *p, RhCollectiveSetup *s
         return false;
     for (guint i = 0; i < log->rows->len; i++) {
         const RhTimed *row = &g_array_index(log->rows, RhTimed, i);
-        if (row->op != setup->op || row->message || row->ranks <= setup->ranks)
+        if (row->op != benchmark->op || row->message || row->ranks <= benchmark->ranks)
             continue;
-        setup->ranks = row->ranks;
-        setup->nodes = row->nodes;
+        benchmark->ranks = row->ranks;
+        benchmark->nodes = row->nodes;
     }
     for (guint i = 0; i < log->rows->len; i++) {
         const RhTimed *row = &g_array_index(log->rows, RhTimed, i);
         bool again = sizes->len > 0 && g_array_index(sizes, double, sizes->len - 1) == row->bytes;
-        if (!is_of(row, setup) || again) /* in place, behind out of place */
+        if (!is_of(row, benchmark) || again) /* in place, behind out of place */
             continue;
         g_array_append_val(sizes, row->bytes);
         g_array_append_val(measured, row->seconds);
     }
     for (guint i = 0; i < notes->len; i++)
         fprintf(stderr, "note: %s\n", (const char *)g_ptr_array_index(notes, i));
-    if (setup->ranks >= 2 && sizes->len > 0)
+    if (benchmark->ranks >= 2 && sizes->len > 0)
         return true;
     return rh_fail(error, RH_ERROR_INPUT,
                    "%s: no times of %s\nhelp: name the collective that the log is of", path,
-                   name_of(setup->op));
+                   name_of(benchmark->op));
 }
 
 /* --- the answer --- */
 
 typedef struct {
-    RhCollectiveSetup setup;
+    RhCollectiveBenchmark benchmark;
     RhPlatform *platform;
     const char *profile;
     GArray *sizes, *measured, *points;
@@ -224,19 +225,19 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, answer_clear)
 
 static bool fill(Answer *out, const RhArguments *a, GError **error)
 {
-    out->setup.op = op_of(g_ptr_array_index(a->operands, 0), error);
-    if (out->setup.op == RH_OP_NONE)
+    out->benchmark.op = op_of(g_ptr_array_index(a->operands, 0), error);
+    if (out->benchmark.op == RH_OP_NONE)
         return false;
     out->platform = platform_of(a, &out->profile, error);
     if (!out->platform)
         return false;
     if (a->froms->len == 0) {
         out->sizes = sizes_of(a->size ? a->size : "8K..8G", error);
-        return out->sizes && set_ranks(&out->setup, a->ranks, out->platform, error);
+        return out->sizes && set_ranks(&out->benchmark, a->ranks, out->platform, error);
     }
     out->sizes = g_array_new(FALSE, FALSE, sizeof(double));
     out->measured = g_array_new(FALSE, FALSE, sizeof(double));
-    return read_log(g_ptr_array_index(a->froms, 0), out->platform, &out->setup, out->sizes,
+    return read_log(g_ptr_array_index(a->froms, 0), out->platform, &out->benchmark, out->sizes,
                     out->measured, error);
 }
 
@@ -246,7 +247,7 @@ static void compute(Answer *a)
     g_array_set_clear_func(a->points, (GDestroyNotify)rh_collective_point_clear);
     for (guint i = 0; i < a->sizes->len; i++) {
         RhCollectivePoint point =
-            rh_collective_point(&a->setup, g_array_index(a->sizes, double, i), a->platform);
+            rh_collective_point(&a->benchmark, g_array_index(a->sizes, double, i), a->platform);
         g_array_append_val(a->points, point);
     }
 }
@@ -275,7 +276,7 @@ static int run(const RhArguments *a, GError **error)
                 "--from: the log says sizes and ranks\nhelp: leave --size and --ranks out");
         return 2;
     }
-    g_auto(Answer) found = {.setup = {RH_OP_NONE, 0, 0}};
+    g_auto(Answer) found = {.benchmark = {RH_OP_NONE, 0, 0}};
     if (!fill(&found, a, error))
         return 3;
     compute(&found);
@@ -283,8 +284,8 @@ static int run(const RhArguments *a, GError **error)
     RhCollectiveAnswer answer = {
         .version = RH_VERSION,
         .argv = (const char *const *)argv,
-        .operation = name_of(found.setup.op),
-        .setup = &found.setup,
+        .operation = name_of(found.benchmark.op),
+        .benchmark = &found.benchmark,
         .platform = found.platform,
         .given = found.profile == a->profile && a->profile != NULL,
         .profile = found.profile,

@@ -17,9 +17,10 @@ static const RhCollectivePoint *point_of(const RhCollectiveAnswer *a, guint i)
 
 static double bus_gb_per_s(const RhCollectiveAnswer *a, guint i, double seconds)
 {
-    return seconds > 0 ? point_of(a, i)->bytes *
-                             rh_collective_bus_factor(a->setup->op, a->setup->ranks) / seconds / GB
-                       : 0;
+    return seconds > 0
+               ? point_of(a, i)->bytes *
+                     rh_collective_bus_factor(a->benchmark->op, a->benchmark->ranks) / seconds / GB
+               : 0;
 }
 
 /* --- text --- */
@@ -71,11 +72,12 @@ static void append_reasons(GString *out, const RhCollectiveAnswer *a)
 
 static void append_constants(GString *out, const RhCollectiveAnswer *a)
 {
-    g_autofree char *what = rh_collective_bound_text(a->setup, a->platform);
+    g_autofree char *what = rh_collective_bound_text(a->benchmark, a->platform);
     g_autofree char *most = rh_text_number(bus_gb_per_s(a, 0, point_of(a, 0)->bound_s), 3);
     g_autofree char *between =
-        a->setup->nodes > 1 ? g_strdup_printf(" (between nodes: those of %s)", a->platform->name)
-                            : g_strdup("");
+        a->benchmark->nodes > 1
+            ? g_strdup_printf(" (between nodes: those of %s)", a->platform->name)
+            : g_strdup("");
     g_autofree char *limit = g_strdup_printf(
         "bound: %s GB/s of bus bandwidth, by the data sheet of %s, without latency", most, what);
     g_autofree char *line =
@@ -116,8 +118,8 @@ char *rh_report_collective_text(const RhCollectiveAnswer *a, bool verbose)
 {
     GString *out = g_string_new(NULL);
     g_string_printf(out, "%s%s among %d GPUs of %s, on %d node%s\n\n",
-                    a->log ? "as in the log: " : "", a->operation, a->setup->ranks,
-                    a->platform->name, a->setup->nodes, a->setup->nodes > 1 ? "s" : "");
+                    a->log ? "as in the log: " : "", a->operation, a->benchmark->ranks,
+                    a->platform->name, a->benchmark->nodes, a->benchmark->nodes > 1 ? "s" : "");
     g_autoptr(RhTable) table = rh_table_new(a->measured_s ? ">>>><>>>" : ">>>>><");
     rh_table_rowf(table, a->measured_s
                              ? "size|time|busbw GB/s|of bound|algorithm|measured|its busbw|error"
@@ -149,8 +151,8 @@ char *rh_report_collective_json(const RhCollectiveAnswer *a)
     rh_json_put_string(w, "collective", a->operation);
     rh_json_put_string(w, "platform", a->platform->name);
     rh_json_put_string(w, "profile", a->profile);
-    rh_json_put_int(w, "gpus", a->setup->ranks);
-    rh_json_put_int(w, "nodes", a->setup->nodes);
+    rh_json_put_int(w, "gpus", a->benchmark->ranks);
+    rh_json_put_int(w, "nodes", a->benchmark->nodes);
     rh_json_begin_array(w, "sizes");
     for (guint i = 0; i < a->points->len; i++) {
         const RhCollectivePoint *p = point_of(a, i);

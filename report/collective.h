@@ -7,7 +7,7 @@ typedef struct {
     const char *version;
     const char *const *argv;
     const char *operation; /* "all-reduce" */
-    const RhCollectiveSetup *setup;
+    const RhCollectiveBenchmark *benchmark;
     const RhPlatform *platform;
     bool given;               /* the profile was asked for, and not the catalogue's choice */
     const char *profile;      /* of links, whose constants were taken; NULL: the platform's own */

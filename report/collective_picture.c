@@ -34,7 +34,7 @@ static double py(const Plane *p, double rate)
 static double rate_of(const RhCollectiveAnswer *a, guint i, double seconds)
 {
     const RhCollectivePoint *point = &g_array_index(a->points, RhCollectivePoint, i);
-    double factor = rh_collective_bus_factor(a->setup->op, a->setup->ranks);
+    double factor = rh_collective_bus_factor(a->benchmark->op, a->benchmark->ranks);
     return seconds > 0 ? point->bytes * factor / seconds / 1e9 : 0;
 }
 
@@ -120,7 +120,7 @@ char *rh_report_collective_svg(const RhCollectiveAnswer *a)
 {
     Plane p = plane_of(a);
     g_autofree char *title = g_strdup_printf("Bus bandwidth of %s among %d GPUs of %s",
-                                             a->operation, a->setup->ranks, a->platform->name);
+                                             a->operation, a->benchmark->ranks, a->platform->name);
     p.out = rh_svg_new("collective", LEFT + WIDTH + RIGHT, TOP + HEIGHT + BELOW, "", title,
                        a->measured_s ? "Predicted and measured rates by size, and the bound of the "
                                        "links' data sheets."

@@ -24,46 +24,47 @@ static double crossing_frac(RhOp op, int32_t ranks, int32_t parts)
                                   : rh_collective_bus_factor(op, parts);
 }
 
-static bool in_switch(const RhCollectiveSetup *setup, const RhPlatform *p)
+static bool in_switch(const RhCollectiveBenchmark *benchmark, const RhPlatform *p)
 {
-    return setup->op == RH_OP_ALL_REDUCE && setup->ranks / setup->nodes > 2 &&
+    return benchmark->op == RH_OP_ALL_REDUCE && benchmark->ranks / benchmark->nodes > 2 &&
            p->nvlink_protocols[RH_PROTOCOL_NVLS].efficiency_frac.value > 0;
 }
 
 /* Sums in the switch spare an all-reduce the way back: each rank sends its buffer, and gets the
  * sum. */
-static double inside_frac(const RhCollectiveSetup *setup, int32_t ranks, const RhPlatform *p)
+static double inside_frac(const RhCollectiveBenchmark *benchmark, int32_t ranks,
+                          const RhPlatform *p)
 {
-    return in_switch(setup, p) ? 1 : crossing_frac(setup->op, ranks, ranks);
+    return in_switch(benchmark, p) ? 1 : crossing_frac(benchmark->op, ranks, ranks);
 }
 
-static double inside_s(const RhCollectiveSetup *setup, double bytes, const RhPlatform *p)
+static double inside_s(const RhCollectiveBenchmark *benchmark, double bytes, const RhPlatform *p)
 {
-    int32_t each = setup->ranks / setup->nodes;
-    return each > 1 ? bytes * inside_frac(setup, each, p) / p->nvlink_bytes_per_s.value : 0;
+    int32_t each = benchmark->ranks / benchmark->nodes;
+    return each > 1 ? bytes * inside_frac(benchmark, each, p) / p->nvlink_bytes_per_s.value : 0;
 }
 
 /* A shift crosses a node's border on one NIC. */
-static int32_t border_nics(const RhCollectiveSetup *setup, const RhPlatform *p)
+static int32_t border_nics(const RhCollectiveBenchmark *benchmark, const RhPlatform *p)
 {
-    int32_t each = setup->ranks / setup->nodes;
-    return setup->op == RH_OP_SHIFT
+    int32_t each = benchmark->ranks / benchmark->nodes;
+    return benchmark->op == RH_OP_SHIFT
                ? 1
                : MAX(MIN(p->nics_per_node, each * p->nics_per_node / p->gpus_per_node), 1);
 }
 
-static double between_s(const RhCollectiveSetup *setup, double bytes, const RhPlatform *p)
+static double between_s(const RhCollectiveBenchmark *benchmark, double bytes, const RhPlatform *p)
 {
-    if (setup->nodes < 2)
+    if (benchmark->nodes < 2)
         return 0;
-    return bytes * crossing_frac(setup->op, setup->ranks, setup->nodes) /
-           (border_nics(setup, p) * p->nic_bytes_per_s.value);
+    return bytes * crossing_frac(benchmark->op, benchmark->ranks, benchmark->nodes) /
+           (border_nics(benchmark, p) * p->nic_bytes_per_s.value);
 }
 
-char *rh_collective_bound_text(const RhCollectiveSetup *setup, const RhPlatform *p)
+char *rh_collective_bound_text(const RhCollectiveBenchmark *benchmark, const RhPlatform *p)
 {
-    bool between = between_s(setup, 1, p) > inside_s(setup, 1, p);
-    int32_t nics = border_nics(setup, p);
+    bool between = between_s(benchmark, 1, p) > inside_s(benchmark, 1, p);
+    int32_t nics = border_nics(benchmark, p);
     double rate = between ? nics * p->nic_bytes_per_s.value : p->nvlink_bytes_per_s.value;
     g_autofree char *text = rh_quantity_format(rate, RH_QUANTITY_BYTES_PER_S, 3);
     return between
@@ -71,7 +72,7 @@ char *rh_collective_bound_text(const RhCollectiveSetup *setup, const RhPlatform 
                                  "inside a node, too)",
                                  nics, nics > 1 ? "s" : "", text)
                : g_strdup_printf("the links of a GPU inside a node, %s each way%s", text,
-                                 in_switch(setup, p) ? ", sums in the switch" : "");
+                                 in_switch(benchmark, p) ? ", sums in the switch" : "");
 }
 
 /* --- times --- */
@@ -87,24 +88,26 @@ static double estimate_s(RhOp op, RhAlgo algo, int32_t ranks, const int32_t *nod
            rh_collective_estimate_s(op, algo, ranks, node_of, bytes, platform);
 }
 
-RhCollectivePoint rh_collective_point(const RhCollectiveSetup *setup, double bytes,
+RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, double bytes,
                                       const RhPlatform *platform)
 {
-    int32_t each = setup->ranks / setup->nodes;
-    g_autofree int32_t *gpus = g_new(int32_t, setup->ranks);
-    g_autofree int32_t *node_of = g_new(int32_t, setup->ranks);
-    for (int32_t i = 0; i < setup->ranks; i++) {
+    int32_t each = benchmark->ranks / benchmark->nodes;
+    g_autofree int32_t *gpus = g_new(int32_t, benchmark->ranks);
+    g_autofree int32_t *node_of = g_new(int32_t, benchmark->ranks);
+    for (int32_t i = 0; i < benchmark->ranks; i++) {
         node_of[i] = i / each;
         gpus[i] = node_of[i] * platform->gpus_per_node + i % each;
     }
     RhCollectivePoint point = {.bytes = bytes};
     point.algo =
-        rh_collective_choose(setup->op, setup->ranks, node_of, bytes, platform, &point.why);
+        rh_collective_choose(benchmark->op, benchmark->ranks, node_of, bytes, platform, &point.why);
     point.seconds =
-        setup->ranks > RANKS_WALKED
-            ? estimate_s(setup->op, point.algo, setup->ranks, node_of, bytes, platform)
-            : rh_collective_alone_s(setup->op, point.algo, setup->ranks, gpus, bytes, platform);
-    point.bound_s = fmax(inside_s(setup, bytes, platform), between_s(setup, bytes, platform));
+        benchmark->ranks > RANKS_WALKED
+            ? estimate_s(benchmark->op, point.algo, benchmark->ranks, node_of, bytes, platform)
+            : rh_collective_alone_s(benchmark->op, point.algo, benchmark->ranks, gpus, bytes,
+                                    platform);
+    point.bound_s =
+        fmax(inside_s(benchmark, bytes, platform), between_s(benchmark, bytes, platform));
     return point;
 }
 

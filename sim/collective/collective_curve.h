@@ -2,15 +2,15 @@
 /* Time of a collective by its size, as a benchmark of the library would report it: the algorithm
  * that the library chooses for each size, its time on otherwise idle links, and a bound.
  *
- *     RhCollectiveSetup setup = {RH_OP_ALL_REDUCE, 64, 8};      64 ranks on 8 nodes, side by side
- *     RhCollectivePoint point = rh_collective_point(&setup, 1e9, platform); */
+ *     RhCollectiveBenchmark benchmark = {RH_OP_ALL_REDUCE, 64, 8};      64 ranks on 8 nodes, side by side
+ *     RhCollectivePoint point = rh_collective_point(&benchmark, 1e9, platform); */
 #include "sim/collective/collective.h"
 
 /* A collective and its callers: ranks fill the first nodes of the platform, equally many on each. */
 typedef struct {
     RhOp op;
     int32_t ranks, nodes;
-} RhCollectiveSetup;
+} RhCollectiveBenchmark;
 
 typedef struct {
     double bytes; /* as RhTask.bytes */
@@ -25,9 +25,9 @@ typedef struct {
  * doc/PERFORMANCE.md): the bytes on a rank's link for each byte of the buffer. */
 double rh_collective_bus_factor(RhOp op, int32_t ranks);
 /* Returns the time of one size. The caller clears it. */
-RhCollectivePoint rh_collective_point(const RhCollectiveSetup *setup, double bytes,
+RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, double bytes,
                                       const RhPlatform *platform);
 void rh_collective_point_clear(RhCollectivePoint *point);
 /* Returns the rate at which a link, or a node's NICs together, bound the call: "8 NICs of a node,
  * 400 GB/s". Caller frees. */
-char *rh_collective_bound_text(const RhCollectiveSetup *setup, const RhPlatform *platform);
+char *rh_collective_bound_text(const RhCollectiveBenchmark *benchmark, const RhPlatform *platform);

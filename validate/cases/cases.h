@@ -7,10 +7,11 @@
 #include "validate/cross/cross_groups.h"
 
 typedef struct {
-    int32_t jobs;        /* processes at once, at least 1; changes nothing but time */
-    double timeout_s;    /* of the whole; 0: none. Rows that it cuts off are skipped, and say so */
-    const char *only;    /* rows whose source, model or note holds this; NULL: all */
-    RhCrossGroups cross; /* predicts each of these groups without what was chosen or fitted on it */
+    int32_t jobs;     /* processes at once, at least 1; changes nothing but time */
+    double timeout_s; /* of the whole; 0: none. Rows that it cuts off are skipped, and say so */
+    const char *only; /* rows whose source, model or note holds this; NULL: all */
+    RhCrossValidationGroups
+        cross; /* predicts each of these groups without what was chosen or fitted on it */
     void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */
     void *user;
 } RhCasesOptions;

@@ -29,7 +29,7 @@ typedef struct {
 struct RhCasesCross {
     RhTranslator *t;
     const RhFittedSteps *fitted;
-    RhCrossGroups by;
+    RhCrossValidationGroups by;
     GHashTable *known; /* const RhCaseRow* -> Known*, owned */
     GPtrArray *groups; /* Group*, owned */
     const Group *now;  /* that the translator is set to; NULL: to none */
@@ -101,7 +101,7 @@ typedef struct {
 } Outside;
 
 /* Does a row of the fit belong to the group, by one of its rows? */
-static bool belongs(const RhMeasuredStep *step, const Known *row, RhCrossGroups by)
+static bool belongs(const RhMeasuredStep *step, const Known *row, RhCrossValidationGroups by)
 {
     bool device = g_strcmp0(step->platform->device->name, row->device) == 0;
     bool source = g_strcmp0(step->source, row->steps) == 0;

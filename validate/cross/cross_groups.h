@@ -10,15 +10,15 @@ typedef enum {
     RH_CROSS_SOURCE,         /* who published it */
     RH_CROSS_DEVICE,
     RH_CROSS_LAST,
-} RhCrossGroups;
+} RhCrossValidationGroups;
 
-const char *rh_cross_by_name(RhCrossGroups by); /* "model+gpu" */
+const char *rh_cross_by_name(RhCrossValidationGroups by); /* "model+gpu" */
 /* Returns NONE for an unknown name. */
-RhCrossGroups rh_cross_by_parse(const char *name);
+RhCrossValidationGroups rh_cross_by_parse(const char *name);
 const char *rh_cross_by_choices(void); /* "model+gpu, engine-version, ..." */
 
 typedef struct {
     const char *model, *device, *software, *source;
 } RhCrossRun;
 /* Returns the name of a run's group, interned. */
-const char *rh_cross_group_name(RhCrossGroups by, const RhCrossRun *of);
+const char *rh_cross_group_name(RhCrossValidationGroups by, const RhCrossRun *of);

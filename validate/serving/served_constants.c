@@ -5,13 +5,13 @@
 #include <stddef.h>
 
 const RhServedConstantKind rh_served_constant_kinds[] = {
-    {"step", offsetof(RhServer, step_s), 1e-6, 0.05, 1e-4, false, RH_DETERMINED_BY_ALL},
-    {"rank_step", offsetof(RhServer, rank_step_s), 1e-6, 0.02, 1e-4, false, RH_DETERMINED_BY_RANKS},
-    {"sequence", offsetof(RhServer, sequence_s), 1e-7, 1e-3, 1e-5, false, RH_DETERMINED_BY_ALL},
-    {"prompt_rate", offsetof(RhServer, prompt_frac), 0.2, 1.5, 1, true, RH_DETERMINED_BY_ALL},
-    {"first", offsetof(RhServer, first_s), 1e-4, 0.5, 1e-2, false, RH_DETERMINED_BY_TTFT},
-    {"admit", offsetof(RhServer, admit_s), 1e-4, 0.2, 1e-3, false, RH_DETERMINED_BY_TTFT},
-    {"launch", offsetof(RhServer, launch_s), 1e-6, 5e-3, 1e-4, false, RH_DETERMINED_IF_ANY}};
+    {"step", offsetof(RhServer, step_s), 1e-6, 0.05, 1e-4, false, RH_FITTED_ALWAYS},
+    {"rank_step", offsetof(RhServer, rank_step_s), 1e-6, 0.02, 1e-4, false, RH_FITTED_WITH_RANKS},
+    {"sequence", offsetof(RhServer, sequence_s), 1e-7, 1e-3, 1e-5, false, RH_FITTED_ALWAYS},
+    {"prompt_rate", offsetof(RhServer, prompt_frac), 0.2, 1.5, 1, true, RH_FITTED_ALWAYS},
+    {"first", offsetof(RhServer, first_s), 1e-4, 0.5, 1e-2, false, RH_FITTED_WITH_TTFT},
+    {"admit", offsetof(RhServer, admit_s), 1e-4, 0.2, 1e-3, false, RH_FITTED_WITH_TTFT},
+    {"launch", offsetof(RhServer, launch_s), 1e-6, 5e-3, 1e-4, false, RH_FITTED_WHERE_SET}};
 G_STATIC_ASSERT(G_N_ELEMENTS(rh_served_constant_kinds) <= RH_SERVED_CONSTANTS_MAX);
 
 size_t rh_served_constant_kinds_count(void)
@@ -81,7 +81,7 @@ double rh_served_row_loss(const double *measured, const double *predicted)
 
 /* --- rows --- */
 
-static bool is_told(const GPtrArray *rows, RhConstantEvidence told, double value)
+static bool is_fitted(const GPtrArray *rows, RhFitCondition condition, double value)
 {
     bool ranks = false, ttft = false;
     for (guint i = 0; i < rows->len; i++) {
@@ -89,14 +89,14 @@ static bool is_told(const GPtrArray *rows, RhConstantEvidence told, double value
         ranks |= row->c.deployment.pools[0].tp > 1;
         ttft |= row->measured[RH_SERVED_TTFT] > 0;
     }
-    switch (told) {
-    case RH_DETERMINED_BY_RANKS:
+    switch (condition) {
+    case RH_FITTED_WITH_RANKS:
         return ranks;
-    case RH_DETERMINED_BY_TTFT:
+    case RH_FITTED_WITH_TTFT:
         return ttft;
-    case RH_DETERMINED_IF_ANY:
+    case RH_FITTED_WHERE_SET:
         return value > 0;
-    case RH_DETERMINED_BY_ALL:
+    case RH_FITTED_ALWAYS:
         break;
     }
     return true;
@@ -109,7 +109,7 @@ int32_t rh_served_knobs(const GPtrArray *rows, RhServer *server, RhDescentKnob *
     for (size_t k = 0; k < G_N_ELEMENTS(rh_served_constant_kinds); k++) {
         const RhServedConstantKind *kind = &rh_served_constant_kinds[k];
         double value = rh_served_constant(server, k)->value;
-        if (!is_told(rows, kind->told, value))
+        if (!is_fitted(rows, kind->condition, value))
             continue;
         kind_of[count] = k;
         knobs[count++] = (RhDescentKnob){

@@ -11,21 +11,21 @@
 /* Metrics that a row may have. */
 typedef enum { RH_SERVED_TPOT, RH_SERVED_TTFT, RH_SERVED_RATE, RH_SERVED_METRICS } RhServedMetric;
 
-/* Rows that determine a constant: all, those with several tensor ranks, those with times to the
- * first token; or, where the server has it, all. */
+/* Rows without which a constant is not fitted: none, rows with several tensor ranks, rows with times
+ * to the first token; or it is fitted where the server has it. */
 typedef enum {
-    RH_DETERMINED_BY_ALL,
-    RH_DETERMINED_BY_RANKS,
-    RH_DETERMINED_BY_TTFT,
-    RH_DETERMINED_IF_ANY
-} RhConstantEvidence;
+    RH_FITTED_ALWAYS,
+    RH_FITTED_WITH_RANKS,
+    RH_FITTED_WITH_TTFT,
+    RH_FITTED_WHERE_SET
+} RhFitCondition;
 
 typedef struct {
     const char *key;         /* of the server's file */
     size_t offset;           /* of the RhFact in RhServer */
     double low, high, begin; /* seconds, or a fraction of a rate */
     bool fraction;
-    RhConstantEvidence told;
+    RhFitCondition condition;
 } RhServedConstantKind;
 extern const RhServedConstantKind rh_served_constant_kinds[];
 size_t rh_served_constant_kinds_count(void);

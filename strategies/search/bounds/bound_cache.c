@@ -360,14 +360,14 @@ RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *s, const RhLayout *l)
     return rh_bound_comm_step_set(s, l)->of_stage;
 }
 
-const RhCommSums *rh_bound_layer_comm(RhBoundCache *s, const RhLayout *l)
+const RhStageCommTime *rh_bound_layer_comm(RhBoundCache *s, const RhLayout *l)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     bool one = rh_train_microbatches(s->c, l) == 1;
     RhBoundKey key = rh_bound_key(s, l);
     key.v[RH_BOUND_KEY_GIVEN] = 16 * l->pp + 8 * schedule->crosses + 4 * schedule->turns +
                                 2 * schedule->splits_backward + one;
-    RhCommSums *found = memo_get(&s->layer_comm, &key);
+    RhStageCommTime *found = memo_get(&s->layer_comm, &key);
     return found ? found : memo_add(&s->layer_comm, &key, rh_layer_comm_new(s, l));
 }
 

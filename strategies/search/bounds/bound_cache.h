@@ -265,14 +265,14 @@ double *rh_bound_path_behind_s(RhBoundCache *cache, const RhLayout *layout,
 const RhCommStepSet *rh_bound_comm_step_set(RhBoundCache *cache, const RhLayout *layout);
 RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *cache, const RhLayout *layout);
 /* --- layer_comm.c --- */
-/* Returns what a layer of each kind adds to its stage's RhCommSums, at the least, whatever the
+/* Returns what a layer of each kind adds to its stage's RhStageCommTime, at the least, whatever the
  * split; without ends. Owned by the bound cache. */
-const RhCommSums *rh_bound_layer_comm(RhBoundCache *cache, const RhLayout *layout);
+const RhStageCommTime *rh_bound_layer_comm(RhBoundCache *cache, const RhLayout *layout);
 /* Computes rh_bound_layer_comm; the caller frees it. */
-RhCommSums *rh_layer_comm_new(RhBoundCache *cache, const RhLayout *layout);
+RhStageCommTime *rh_layer_comm_new(RhBoundCache *cache, const RhLayout *layout);
 /* Returns the sums of the first of each row of alike stages of the layout's split, of what its
  * layers add alone; the caller frees them. */
-RhCommSums *rh_layer_comm_sums_new(RhBoundCache *cache, const RhLayout *layout);
+RhStageCommTime *rh_layer_comm_sums_new(RhBoundCache *cache, const RhLayout *layout);
 /* Returns the times of a stage's layers on an idle network. */
 const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
                                          const RhGroupNetwork *net, int32_t stage);
@@ -422,7 +422,7 @@ void rh_comm_steps_free(void *set);
 void rh_comm_steps_sum(RhCommSteps *steps);
 /* Counts alike stages, and moves the first of each row of them to the front; returns their
  * number. */
-int32_t rh_comm_sums_in_rows(RhCommSums *sums, int32_t stages);
+int32_t rh_stage_comm_in_rows(RhStageCommTime *sums, int32_t stages);
 /* --- layer_times.c --- */
 double rh_task_kernels_s(const RhLayerOp *task);
 /* Returns the sum of the seconds of all kernels of a pass. */

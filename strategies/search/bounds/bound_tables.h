@@ -257,32 +257,34 @@ typedef struct {
     /* Time without latency of gathers and scatters of the common parameters. They cross the same
      * links one byte after another, while latencies may hide behind other bytes. */
     double moving_s;
-} RhLaneSums;
+} RhLaneCommTime;
 
 /* Communication time of an optimizer step, or the part of it that each micro-batch adds. */
 typedef struct {
-    double gathers_s, gradients_s, moving_s; /* lanes of parameters and gradients; RhLaneSums */
+    double gathers_s, gradients_s, moving_s; /* lanes of parameters and gradients; RhLaneCommTime */
     double copies_s;                         /* to host memory; the way back takes as long */
-} RhStepSums;
+} RhStepCommTime;
 
 /* Communication time of one stage, as the closed form reads it. */
 typedef struct {
-    RhStepSums step, step_each; /* independent of the number of micro-batches; per micro-batch */
-    double optimizer_s;         /* of the slowest stage, if all stages synchronise before it */
+    RhStepCommTime step,
+        step_each;       /* independent of the number of micro-batches; per micro-batch */
+    double optimizer_s;  /* of the slowest stage, if all stages synchronise before it */
     double end_s;        /* between the last gradients and the optimizer: kernels, communication */
     double last_s;       /* gradient lane in the slots of the last micro-batch */
     bool each;           /* every micro-batch has gradients in that lane */
     int32_t alike_count; /* number of stages from this one on for which all of the above is equal */
     double first_wait_s; /* time at which the parameters of the first layer are ready */
-} RhCommSums;
+} RhStageCommTime;
 
 /* Communication of one stage program: seconds of every instruction, and sums by slot. */
 typedef struct RhCommSteps {
-    RhCommSums sums;
+    RhStageCommTime sums;
     RhStageProgram *stage_program;
     double *step_s, *moving_s; /* per instruction: seconds; the part in which bytes move */
-    RhLaneSums begin;
-    RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
+    RhLaneCommTime begin;
+    RhLaneCommTime every, first, last,
+        one;       /* slots of all chunks: inner ones, first, last, m = 1 */
     GArray *calls; /* its distinct collectives (lockstep_messages.c); NULL: not computed yet */
     bool one_microbatch;
     const RhLayout *layout;   /* referred to by the stage program; owned, one for all stages */
@@ -293,6 +295,6 @@ typedef struct RhCommSteps {
  * address as their key. */
 typedef struct RhCommStepSet {
     RhCommSteps **of_stage; /* NULL-terminated; NULL: dropped from the cache */
-    RhCommSums *sums;       /* of the first of each row of alike stages, in their order; owned */
+    RhStageCommTime *sums;  /* of the first of each row of alike stages, in their order; owned */
     int32_t steps;          /* number of instructions of their stage programs */
 } RhCommStepSet;

@@ -22,8 +22,8 @@ typedef struct {
     RhProfileCosts *prices;
     const RhGroupNetwork *net;
     const RhCommStepSet *set;
-    const RhCommSums *sums; /* its */
-    const double *work_s;   /* of the prices, or where recomputation is open */
+    const RhStageCommTime *sums; /* its */
+    const double *work_s;        /* of the prices, or where recomputation is open */
     int32_t p, v, m;
     bool turns;                                      /* two chunks, the second back up the stages */
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
@@ -44,9 +44,9 @@ typedef struct {
 } Beside;
 
 /* Returns the communication of stage s. */
-static const RhCommSums *sums_of(const Terms *t, int32_t s)
+static const RhStageCommTime *sums_of(const Terms *t, int32_t s)
 {
-    const RhCommSums *f = t->sums;
+    const RhStageCommTime *f = t->sums;
     for (; s >= f->alike_count; f++)
         s -= f->alike_count;
     return f;
@@ -54,7 +54,7 @@ static const RhCommSums *sums_of(const Terms *t, int32_t s)
 
 static Beside beside(const Terms *t, int32_t s)
 {
-    const RhCommSums *f = sums_of(t, s);
+    const RhStageCommTime *f = sums_of(t, s);
     double message = t->m * t->least_s;
     int32_t before = t->v - (s == 0), after = t->v - (s == t->p - 1);
     if (t->turns) { /* with either neighbour, where there is one */
@@ -106,7 +106,7 @@ static inline double slots_s(const Terms *t, int32_t s, double after)
  * never makes the sum less, so the least idle time gives a bound. */
 static double slowed_s(const Terms *t, int32_t s)
 {
-    const RhCommSums *f = sums_of(t, s);
+    const RhStageCommTime *f = sums_of(t, s);
     Beside lanes = beside(t, s);
     double fill = fill_s(t, s), work = t->work_s[s], drain = drain_s(t, s);
     double idle = fill + (work - t->m * t->spans->kernels_s[s]), after = f->end_s + f->optimizer_s;
@@ -134,7 +134,7 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
     if (t->turns)
         there = (t->p - 1) * (t->next_s + t->back_s);
     double first = t->begin_s + spans->forward_all_s + there + spans->drain_s[chunks];
-    const RhCommSums *f = sums_of(t, s);
+    const RhStageCommTime *f = sums_of(t, s);
     double after = f->end_s + f->optimizer_s;
     for (int32_t i = s; i < end; i++) {
         double fill = fill_s(t, i);
@@ -164,7 +164,7 @@ static double pipeline_s(const Terms *t, int32_t s, int32_t end, double work_s, 
  * of the last micro-batch: when it is the last one's turn. */
 static double gradients_s(const Terms *t, int32_t s, const Latest *l)
 {
-    const RhCommSums *f = sums_of(t, s);
+    const RhStageCommTime *f = sums_of(t, s);
     double every = f->step.gradients_s + t->m * f->step_each.gradients_s;
     return rh_max_d(f->each ? l->through_s + every : 0, l->turn_s + f->last_s) + f->end_s +
            f->optimizer_s;
@@ -288,7 +288,7 @@ static Terms terms_of_work(RhBoundCache *cache, const RhLayout *l, const RhTable
     return t;
 }
 
-static void add_sums(Terms *t, const RhCommSums *sums)
+static void add_sums(Terms *t, const RhStageCommTime *sums)
 {
     t->sums = sums;
     t->begin_s = sums->first_wait_s;
@@ -327,7 +327,7 @@ double rh_bound_work_s(RhBoundCache *cache, const RhLayout *l)
 static double more_slots_s(const Terms *t, const RhRecomputeWork *more)
 {
     int32_t s = more->stage;
-    const RhCommSums *f = sums_of(t, s);
+    const RhStageCommTime *f = sums_of(t, s);
     double after = f->end_s + f->optimizer_s;
     double kernels_s = t->m * (t->spans->kernels_s[s] + more->more_s);
     return t->spans->pairs ? fill_s(t, s) + kernels_s + after
@@ -362,7 +362,7 @@ double rh_bound_open_work_s(RhBoundCache *cache, const RhLayout *plain)
 double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
                               const RhRecomputeWork *more)
 {
-    static const RhCommSums none = {.alike_count = INT32_MAX};
+    static const RhStageCommTime none = {.alike_count = INT32_MAX};
     RhTables tables = rh_bound_tables(cache, plain);
     Terms t = terms_of_work(cache, plain, &tables);
     add_open_work(&t, plain, &tables, &more->modules);
@@ -374,7 +374,7 @@ double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *plain,
 static double sums_s(const Terms *t, double worst)
 {
     for (int32_t s = 0, end; s < t->p; s = end) {
-        const RhCommSums *f = sums_of(t, s);
+        const RhStageCommTime *f = sums_of(t, s);
         double links = f->step.moving_s + t->m * f->step_each.moving_s + f->end_s + f->optimizer_s;
         double copies = f->step.copies_s + t->m * f->step_each.copies_s;
         end = s + f->alike_count;
@@ -401,7 +401,7 @@ double rh_bound_open_sums_s(RhBoundCache *cache, const RhLayout *plain, const Rh
     RhTables tables = rh_bound_tables(cache, plain);
     Terms t = terms_of_work(cache, plain, &tables);
     add_open_work(&t, plain, &tables, &more->modules);
-    g_autofree RhCommSums *sums = rh_layer_comm_sums_new(cache, plain);
+    g_autofree RhStageCommTime *sums = rh_layer_comm_sums_new(cache, plain);
     t.share = taken_frac(cache, &tables, tables.spans->lanes);
     add_sums(&t, sums);
     return sums_s(&t, more_slots_s(&t, more));

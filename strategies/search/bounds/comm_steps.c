@@ -4,7 +4,7 @@
 
 #include "strategies/search/bounds/bound_cache.h"
 
-static void sum_steps(const RhCommSteps *f, RhInstrRange steps, RhLaneSums *sums)
+static void sum_steps(const RhCommSteps *f, RhInstrRange steps, RhLaneCommTime *sums)
 {
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
         const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
@@ -15,10 +15,10 @@ static void sum_steps(const RhCommSteps *f, RhInstrRange steps, RhLaneSums *sums
     }
 }
 
-static RhStepSums over_step(const RhCommSteps *f, bool each)
+static RhStepCommTime over_step(const RhCommSteps *f, bool each)
 {
-    RhStepSums total = {0};
-    const RhLaneSums *sums[] = {&f->begin, &f->one, &f->first, &f->last, &f->every};
+    RhStepCommTime total = {0};
+    const RhLaneCommTime *sums[] = {&f->begin, &f->one, &f->first, &f->last, &f->every};
     double first[] = {1, f->one_microbatch, !f->one_microbatch, !f->one_microbatch,
                       f->one_microbatch ? 0 : -2};
     for (size_t i = each ? G_N_ELEMENTS(sums) - 1 : 0; i < G_N_ELEMENTS(sums); i++) {
@@ -80,7 +80,7 @@ void rh_comm_steps_sum(RhCommSteps *f)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             for (int place = 0; place < 4; place++) {
                 RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
-                RhLaneSums *sums[] = {&f->every, &f->last, &f->first, &f->one};
+                RhLaneCommTime *sums[] = {&f->every, &f->last, &f->first, &f->one};
                 sum_steps(f, rh_stage_program_slot(f->stage_program, &kind), sums[place]);
             }
     sum_steps(f, f->stage_program->begin, &f->begin);
@@ -149,7 +149,7 @@ static bool stages_alike(RhBoundCache *s, const RhLayout *l, int32_t a, int32_t 
     return same;
 }
 
-static bool sums_alike(const RhCommSums *a, const RhCommSums *b)
+static bool sums_alike(const RhStageCommTime *a, const RhStageCommTime *b)
 {
     return memcmp(&a->step, &b->step, sizeof a->step) == 0 &&
            memcmp(&a->step_each, &b->step_each, sizeof a->step_each) == 0 &&
@@ -179,7 +179,7 @@ static void end_together(RhCommSteps **all, int32_t stages)
         all[stage]->sums.optimizer_s = slowest_s;
 }
 
-int32_t rh_comm_sums_in_rows(RhCommSums *sums, int32_t stages)
+int32_t rh_stage_comm_in_rows(RhStageCommTime *sums, int32_t stages)
 {
     int32_t rows = 0;
     for (int32_t stage = stages - 1; stage >= 0; stage--) {
@@ -213,10 +213,10 @@ void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout 
     if (meets_all_stages(all[0]))
         end_together(all, l->pp);
     g_free(set->sums);
-    set->sums = g_new(RhCommSums, (guint)l->pp);
+    set->sums = g_new(RhStageCommTime, (guint)l->pp);
     for (int32_t stage = 0; stage < l->pp; stage++)
         set->sums[stage] = all[stage]->sums;
-    rh_comm_sums_in_rows(set->sums, l->pp);
+    rh_stage_comm_in_rows(set->sums, l->pp);
     set->of_stage = all;
 }
 

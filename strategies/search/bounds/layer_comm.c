@@ -70,7 +70,7 @@ static void price_steps(RhBoundCache *cache, const RhCommSteps *f, int32_t stage
 }
 
 /* Lowers each of the sums to the other's. */
-static void keep_least(RhCommSums *sums, const RhCommSums *other)
+static void keep_least(RhStageCommTime *sums, const RhStageCommTime *other)
 {
     sums->step.gathers_s = rh_min_d(sums->step.gathers_s, other->step.gathers_s);
     sums->step.gradients_s = rh_min_d(sums->step.gradients_s, other->step.gradients_s);
@@ -81,7 +81,7 @@ static void keep_least(RhCommSums *sums, const RhCommSums *other)
     sums->each &= other->each;
 }
 
-static void add(RhCommSums *sums, const RhCommSums *other, double times)
+static void add(RhStageCommTime *sums, const RhStageCommTime *other, double times)
 {
     sums->step.gathers_s += times * other->step.gathers_s;
     sums->step.gradients_s += times * other->step.gradients_s;
@@ -92,8 +92,8 @@ static void add(RhCommSums *sums, const RhCommSums *other, double times)
 }
 
 /* Returns what one parameter of a class adds on a stage. */
-static RhCommSums of_parameter(RhBoundCache *cache, const RhCommSteps *f, int32_t stage,
-                               RhParamsClass cls)
+static RhStageCommTime of_parameter(RhBoundCache *cache, const RhCommSteps *f, int32_t stage,
+                                    RhParamsClass cls)
 {
     RhCommSteps one = {.stage_program = f->stage_program,
                        .one_microbatch = f->one_microbatch,
@@ -108,16 +108,16 @@ static RhCommSums of_parameter(RhBoundCache *cache, const RhCommSteps *f, int32_
 }
 
 /* Returns the least that one parameter of a class adds on any stage. */
-static RhCommSums least_of_parameter(RhBoundCache *cache, const RhLayout *l,
-                                     RhCommSteps *const *flows, RhParamsClass cls)
+static RhStageCommTime least_of_parameter(RhBoundCache *cache, const RhLayout *l,
+                                          RhCommSteps *const *flows, RhParamsClass cls)
 {
-    RhCommSums sums = {0};
+    RhStageCommTime sums = {0};
     bool any = false;
     for (int32_t stage = 0; stage < l->pp; stage++) {
         if (flows[stage]->like != flows[stage] ||
             stage_params(flows[stage]->stage_program, cls) <= 0)
             continue;
-        RhCommSums here = of_parameter(cache, flows[stage], stage, cls);
+        RhStageCommTime here = of_parameter(cache, flows[stage], stage, cls);
         if (any)
             keep_least(&sums, &here);
         else
@@ -136,13 +136,13 @@ static bool all_trained(RhCommSteps *const *flows)
     return true;
 }
 
-RhCommSums *rh_layer_comm_new(RhBoundCache *cache, const RhLayout *l)
+RhStageCommTime *rh_layer_comm_new(RhBoundCache *cache, const RhLayout *l)
 {
     const RhModel *model = cache->c->model;
-    RhCommSums *of_kind = g_new0(RhCommSums, (guint)model->kinds_count);
+    RhStageCommTime *of_kind = g_new0(RhStageCommTime, (guint)model->kinds_count);
     RhCommSteps *const *flows = rh_bound_comm_steps(cache, l);
     for (int cls = 0; all_trained(flows) && cls < RH_PARAMS_LAST; cls++) {
-        RhCommSums sums = least_of_parameter(cache, l, flows, (RhParamsClass)cls);
+        RhStageCommTime sums = least_of_parameter(cache, l, flows, (RhParamsClass)cls);
         for (int kind = 0; kind < model->kinds_count; kind++) {
             RhParamCounts params = rh_layer_params(rh_bound_shard(cache, l)->model_cost, l, kind);
             add(&of_kind[kind], &sums, params.of[cls] * (1 - 1e-9));
@@ -151,12 +151,12 @@ RhCommSums *rh_layer_comm_new(RhBoundCache *cache, const RhLayout *l)
     return of_kind;
 }
 
-RhCommSums *rh_layer_comm_sums_new(RhBoundCache *cache, const RhLayout *l)
+RhStageCommTime *rh_layer_comm_sums_new(RhBoundCache *cache, const RhLayout *l)
 {
-    const RhCommSums *of_kind = rh_bound_layer_comm(cache, l);
+    const RhStageCommTime *of_kind = rh_bound_layer_comm(cache, l);
     const RhSplit *split = rh_bound_split(cache, l);
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
-    RhCommSums *sums = g_new0(RhCommSums, (guint)l->pp);
+    RhStageCommTime *sums = g_new0(RhStageCommTime, (guint)l->pp);
     for (int32_t stage = 0; stage < l->pp; stage++)
         for (int kind = 0; kind < cache->c->model->kinds_count; kind++) {
             int32_t layers = 0;
@@ -165,6 +165,6 @@ RhCommSums *rh_layer_comm_sums_new(RhBoundCache *cache, const RhLayout *l)
                     split->kinds[rh_pipeline_model_chunk(schedule, l->pp, stage, chunk)][kind];
             add(&sums[stage], &of_kind[kind], layers);
         }
-    rh_comm_sums_in_rows(sums, l->pp);
+    rh_stage_comm_in_rows(sums, l->pp);
     return sums;
 }

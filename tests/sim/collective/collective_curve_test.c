@@ -43,8 +43,8 @@ static void nothing_is_quicker_than_its_bound(void)
         g_autoptr(RhPlatform) p = fitted(places[i].platform);
         for (size_t k = 0; k < G_N_ELEMENTS(ops); k++)
             for (double bytes = 1024; bytes <= 16 * GIB; bytes *= 8) {
-                RhCollectiveSetup setup = {ops[k], places[i].ranks, places[i].nodes};
-                RhCollectivePoint point = rh_collective_point(&setup, bytes, p);
+                RhCollectiveBenchmark benchmark = {ops[k], places[i].ranks, places[i].nodes};
+                RhCollectivePoint point = rh_collective_point(&benchmark, bytes, p);
                 CU_ASSERT_TRUE(point.bound_s > 0);
                 CU_ASSERT_TRUE(point.seconds >= point.bound_s);
                 rh_collective_point_clear(&point);
@@ -57,9 +57,9 @@ static void check_rate(const char *platform, int32_t ranks, int32_t nodes, doubl
                        double off_frac)
 {
     g_autoptr(RhPlatform) p = fitted(platform);
-    RhCollectiveSetup setup = {RH_OP_ALL_REDUCE, ranks, nodes};
-    RhCollectivePoint point = rh_collective_point(&setup, 8 * GIB, p);
-    double rate = rh_collective_bus_factor(setup.op, ranks) * 8 * GIB / point.seconds;
+    RhCollectiveBenchmark benchmark = {RH_OP_ALL_REDUCE, ranks, nodes};
+    RhCollectivePoint point = rh_collective_point(&benchmark, 8 * GIB, p);
+    double rate = rh_collective_bus_factor(benchmark.op, ranks) * 8 * GIB / point.seconds;
     RH_CHECK_CLOSE(rate, bytes_per_s, off_frac);
     rh_collective_point_clear(&point);
 }

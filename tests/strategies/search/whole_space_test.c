@@ -85,7 +85,7 @@ static RhLayout open_recompute(const RhLayout *l)
  * Returns whether it is anything. */
 static bool comm_is_bounded(RhBoundCache *cache, const RhLayout *l)
 {
-    g_autofree RhCommSums *open = rh_layer_comm_sums_new(cache, l);
+    g_autofree RhStageCommTime *open = rh_layer_comm_sums_new(cache, l);
     RhCommSteps *const *all = rh_bound_comm_steps(cache, l);
     bool any = false;
     for (int32_t stage = 0, row = 0, last = 0; stage < l->pp; stage++) {
@@ -93,7 +93,7 @@ static bool comm_is_bounded(RhBoundCache *cache, const RhLayout *l)
             last = stage;
             row++;
         }
-        const RhCommSums *some = &open[row], *whole = &all[stage]->sums;
+        const RhStageCommTime *some = &open[row], *whole = &all[stage]->sums;
         CU_ASSERT_TRUE(some->last_s <= whole->last_s);
         CU_ASSERT_TRUE(some->step.gathers_s <= whole->step.gathers_s);
         CU_ASSERT_TRUE(some->step_each.gathers_s <= whole->step_each.gathers_s);

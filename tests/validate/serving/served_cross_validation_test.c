@@ -37,8 +37,8 @@ static RhCaseTable *table_of(double own, double others, size_t others_count)
     return table;
 }
 
-static RhEvaluation *judge(double own, double others, size_t others_count, RhCrossGroups by,
-                           int32_t jobs)
+static RhEvaluation *judge(double own, double others, size_t others_count,
+                           RhCrossValidationGroups by, int32_t jobs)
 {
     g_autoptr(RhCaseTable) table = table_of(own, others, others_count);
     RhCasesOptions options = {.jobs = jobs, .cross = by};
@@ -95,9 +95,9 @@ static void groups_have_names(void)
     RhCrossRun of = {"m", "d", "s", "t"};
     static const char *const names[] = {"m on d", "s", "t", "d"};
     for (int by = RH_CROSS_MODEL_GPU; by < RH_CROSS_LAST; by++) {
-        CU_ASSERT_STRING_EQUAL(rh_cross_group_name((RhCrossGroups)by, &of),
+        CU_ASSERT_STRING_EQUAL(rh_cross_group_name((RhCrossValidationGroups)by, &of),
                                names[by - RH_CROSS_MODEL_GPU]);
-        CU_ASSERT_EQUAL((int)rh_cross_by_parse(rh_cross_by_name((RhCrossGroups)by)), by);
+        CU_ASSERT_EQUAL((int)rh_cross_by_parse(rh_cross_by_name((RhCrossValidationGroups)by)), by);
     }
     CU_ASSERT_EQUAL(rh_cross_by_parse("colour"), RH_CROSS_NONE);
     CU_ASSERT_EQUAL(rh_cross_by_parse(NULL), RH_CROSS_NONE);
