@@ -108,8 +108,8 @@ bool rh_journal_append(RhJournal *journal, const RhJournalEntry *entry, GError *
 static bool read_head(const char *line, size_t length, char key[KEY_DIGITS + 1], int32_t *status,
                       double *seconds)
 {
-    char head[128];
-    g_strlcpy(head, line, MIN(sizeof head, length + 1)); /* sscanf() would look for its end */
+    char head[128] = ""; /* as sscanf() and others look for an end, which the file has none of */
+    memcpy(head, line, MIN(sizeof head - 1, length));
     int end = 0;
     char number[32];
     if (line[length - 1] != '}' ||

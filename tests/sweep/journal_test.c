@@ -81,6 +81,28 @@ static void a_torn_last_line_is_skipped(void)
     remove_folder(folder);
 }
 
+/* A file that ends with its page has no byte behind it that might be read. */
+static void a_file_may_fill_its_pages(void)
+{
+    g_autofree char *folder = folder_made(), *path = NULL, *text = NULL;
+    {
+        g_autoptr(RhJournal) journal = rh_journal_new(folder);
+        append(journal, KEY_A, 0, "{\"a\": 1}");
+    }
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    path = g_build_filename(folder, g_dir_read_name(dir), NULL);
+    gsize length, page = (gsize)sysconf(_SC_PAGESIZE);
+    CU_ASSERT_TRUE(g_file_get_contents(path, &text, &length, NULL));
+    g_autoptr(GString) whole = g_string_new(text);
+    while (whole->len < page - length)
+        g_string_append_c(whole, '\n');
+    g_string_append_len(whole, text, (gssize)(page - whole->len));
+    CU_ASSERT_TRUE(g_file_set_contents(path, whole->str, (gssize)page, NULL));
+    g_autoptr(RhJournals) journals = rh_journals_load(folder, NULL);
+    CU_ASSERT_EQUAL(g_hash_table_size(journals->records), 1);
+    remove_folder(folder);
+}
+
 static void an_answer_goes_before_a_failure(void)
 {
     for (int order = 0; order < 2; order++) {
@@ -129,6 +151,7 @@ int main(void)
         "journal",
         (RhTest[]){{"entries_are_read_as_written", entries_are_read_as_written},
                    {"a_torn_last_line_is_skipped", a_torn_last_line_is_skipped},
+                   {"a_file_may_fill_its_pages", a_file_may_fill_its_pages},
                    {"an_answer_goes_before_a_failure", an_answer_goes_before_a_failure},
                    {"processes_have_files_of_their_own", processes_have_files_of_their_own},
                    {"no_folder_holds_nothing", no_folder_holds_nothing},

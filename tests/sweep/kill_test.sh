@@ -25,18 +25,18 @@ questions=$(($(wc -l <quiet.csv) - 1))
 answered() {
     { cat disturbed/*.jsonl 2>/dev/null || true; } | sed -n 's/^{"key":"\([0-9a-f]*\)","status":[01],.*}$/\1/p' | sort -u
 }
-# Processes of a sweep: itself, its workers and their rehearsals.
+# Processes that a process has started, and those that these have: a sweep's workers and their rehearsals.
 family() {
-    local pid
-    for pid in "$@"; do
-        echo "$pid"
-        # shellcheck disable=SC2046 # numbers
-        family $(pgrep -P "$pid" || true)
+    local child
+    for child in $({ cat "/proc/$1/task/$1/children" || true; } 2>/dev/null); do
+        echo "$child"
+        family "$child"
     done
 }
 
 RANDOM=7
 done_kills=0
+of_others=0
 passes=0
 answered >before
 while [ "$done_kills" -lt "$kills" ]; do
@@ -49,10 +49,15 @@ while [ "$done_kills" -lt "$kills" ]; do
     passes=$((passes + 1))
     while [ "$done_kills" -lt "$kills" ] && kill -0 "$sweep" 2>/dev/null; do
         sleep "0.$((RANDOM % 2))$((RANDOM % 10))"
-        mapfile -t alive < <(family "$sweep")
-        victim=$((RANDOM % 5 < 1 || ${#alive[@]} < 2 ? 0 : 1 + RANDOM % (${#alive[@]} - 1)))
-        kill -9 "${alive[victim]}" 2>/dev/null || continue
+        victim=$sweep
+        if [ $((RANDOM % 5)) -gt 0 ]; then
+            mapfile -t alive < <(family "$sweep")
+            [ "${#alive[@]}" -gt 0 ] || continue
+            victim=${alive[RANDOM % ${#alive[@]}]}
+        fi
+        kill -9 "$victim" 2>/dev/null || continue
         done_kills=$((done_kills + 1))
+        [ "$victim" = "$sweep" ] || of_others=$((of_others + 1))
         answered >after
         comm -23 before after >lost
         [ ! -s lost ] || {
@@ -70,4 +75,33 @@ sleep 0.3 # workers whose sweep was killed end their questions
 "$rehearse" sweep merge study.json --folder disturbed >disturbed.csv
 cmp quiet.csv disturbed.csv
 asked=$(cat disturbed/*.jsonl | grep -c '^{"key"')
-echo "$kills kills in $passes sweeps of $questions questions: the same table; $asked answers in the last sweep's journals"
+echo "$kills kills, $of_others of them of workers and their children, in $passes sweeps of $questions questions: the same table; $asked answers in the last sweep's journals"
+
+# Signals: the sweep alone is told to leave, or all its processes as Slurm's --signal does. What is under way ends, and nothing
+# is asked twice.
+cat >long.json <<'END'
+{"schema": "rehearse.study/1", "command": "simulate",
+ "options": {"workload": "tiny-llama.json", "platform": "two-nodes.json", "seq": "1k", "strategy": "tp1,pp4,mb1"},
+ "axes": [{"global-batch": {"from": 1024, "to": 1824, "plus": 16}}]}
+END
+questions=51
+for how in TERM-one USR1-all INT-all; do
+    folder=told-$how
+    setsid "$rehearse" sweep long.json --folder "$folder" -j 2 -q >out 2>log &
+    sweep=$!
+    until [ "$({ cat "$folder"/*.jsonl 2>/dev/null || true; } | wc -l)" -ge 4 ]; do sleep 0.01; done
+    case $how in *-one) kill "-${how%-*}" "$sweep" ;; *) kill "-${how%-*}" -- "-$sweep" ;; esac
+    status=0
+    wait "$sweep" || status=$?
+    done_before=$(cat "$folder"/*.jsonl | grep -c '^{"key":"[0-9a-f]*","status":0,.*}$')
+    [ "$status" = 1 ] && grep -q "$questions questions: $done_before answered, $((questions - done_before)) left" out || {
+        echo "FAILED: $how: status $status: $(cat out log)"
+        exit 1
+    }
+    "$rehearse" sweep long.json --folder "$folder" --resume -q >out
+    [ "$(cat "$folder"/*.jsonl | wc -l)" = "$questions" ] || {
+        echo "FAILED: $how: $(cat "$folder"/*.jsonl | wc -l) answers to $questions questions"
+        exit 1
+    }
+done
+echo "told to leave by TERM, USR1 and INT: what was under way was ended, nothing was asked twice"
