@@ -16,6 +16,8 @@ typedef enum {
     RH_MESSAGE_ENDED, /* asker: `item` ended with `status` after `seconds` */
     RH_MESSAGE_ALIVE, /* relay: the asker is at work */
     RH_MESSAGE_GONE,  /* relay: the asker has left */
+    RH_MESSAGE_OVER,  /* relay, to the others: the coordinator has left; is not passed on */
+    RH_MESSAGE_BYTES, /* either: the answer of `item`, as bytes that follow; status: its error */
 } RhCoordinatorMessageKind;
 
 /* One size for all, so that a relay need not know them. */
@@ -23,8 +25,12 @@ typedef struct {
     int32_t kind, rank, item, status;
     double seconds;
     uint64_t digest;
+    uint64_t length; /* of the bytes that follow the message; 0: none do */
 } RhCoordinatorMessage;
 
 /* Read and write one message; false: the other end is gone. */
 bool rh_coordinator_message_read(int socket, RhCoordinatorMessage *message);
 bool rh_coordinator_message_write(int socket, const RhCoordinatorMessage *message);
+/* Read and write the bytes that follow one, message->length of them; false, as above. */
+bool rh_coordinator_bytes_read(int socket, void *bytes, uint64_t length);
+bool rh_coordinator_bytes_write(int socket, const void *bytes, uint64_t length);

@@ -22,9 +22,10 @@
 #include "sweep/coordinator_message.h"
 
 #define TAG         7
-#define ALIVE_S     5.0       /* between words of a rank that is at work */
-#define LOOK_NS     200000    /* while an answer is awaited: MPI would wait at full speed */
-#define PATIENCE_NS 100000000 /* while a rank works */
+#define ALIVE_S     5.0        /* between words of a rank that is at work */
+#define LOOK_NS     200000     /* while an answer is awaited: MPI would wait at full speed */
+#define PATIENCE_NS 100000000  /* while a rank works */
+#define LENGTH_MAX  2000000000 /* bytes of a message, whose count MPI has as an int */
 
 static pid_t child; /* the rank's `rehearse` */
 
@@ -82,66 +83,116 @@ static int fork_child(char **words)
     _exit(127);
 }
 
-/* Sends what came from the own `rehearse` where it belongs. */
-static void send_on(const RhCoordinatorMessage *message, int own)
+/* Sends a message with the bytes behind it to where it belongs, as one. */
+static void send_on(const RhCoordinatorMessage *message, const void *bytes, int own)
 {
     RhCoordinatorMessage sent = *message;
+    size_t length = sizeof sent + (size_t)message->length;
     int to = own == 0 ? message->rank : 0;
+    char *whole = malloc(length);
+    if (!whole)
+        abort();
     sent.rank = own == 0 ? 0 : own;
-    MPI_Send(&sent, (int)sizeof sent, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    memcpy(whole, &sent, sizeof sent);
+    if (message->length > 0)
+        memcpy(whole + sizeof sent, bytes, (size_t)message->length);
+    MPI_Send(whole, (int)length, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    free(whole);
 }
 
-/* Reads what other ranks have sent; false: nothing has come. */
-static bool take_one(int socket)
+static void send_word(RhCoordinatorMessageKind kind, int to, int own)
 {
-    int here = 0;
+    RhCoordinatorMessage word = {.kind = kind, .rank = to};
+    send_on(&word, NULL, own);
+}
+
+/* Passes on what the own `rehearse` says. Returns the kind of the message; RH_MESSAGE_NONE: it is
+ * gone. */
+static RhCoordinatorMessageKind pass_word(int socket, int own)
+{
+    RhCoordinatorMessage message;
+    if (!rh_coordinator_message_read(socket, &message) || message.length > LENGTH_MAX)
+        return RH_MESSAGE_NONE;
+    char *bytes = malloc((size_t)message.length + 1);
+    if (!bytes)
+        abort();
+    bool whole = rh_coordinator_bytes_read(socket, bytes, message.length);
+    if (whole)
+        send_on(&message, bytes, own);
+    free(bytes);
+    return whole ? (RhCoordinatorMessageKind)message.kind : RH_MESSAGE_NONE;
+}
+
+/* Reads one message of another rank and hands it to the own `rehearse`; socket -1: to nobody.
+ * Returns its kind; RH_MESSAGE_NONE: nothing has come. */
+static RhCoordinatorMessageKind take_one(int socket)
+{
+    int here = 0, length = 0;
     MPI_Status status;
     RhCoordinatorMessage message;
     MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &here, &status);
     if (!here)
-        return false;
-    MPI_Recv(&message, (int)sizeof message, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
+        return RH_MESSAGE_NONE;
+    MPI_Get_count(&status, MPI_BYTE, &length);
+    char *whole = malloc((size_t)length);
+    if (!whole)
+        abort();
+    MPI_Recv(whole, length, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    memcpy(&message, whole, sizeof message);
     message.rank = status.MPI_SOURCE;
-    rh_coordinator_message_write(socket,
-                                 &message); /* a child that is gone is noticed by its socket */
-    return true;
+    memcpy(whole, &message, sizeof message);
+    if (socket >= 0 && message.kind != RH_MESSAGE_OVER) /* who is gone is noticed by the socket */
+        rh_coordinator_bytes_write(socket, whole, (uint64_t)length);
+    free(whole);
+    return (RhCoordinatorMessageKind)message.kind;
 }
 
-static void relay(int socket, int own)
+/* Relays until the own `rehearse` is gone, or the coordinator is: true. */
+static bool relay(int socket, int own)
 {
     double t_spoke_s = now_s();
     bool awaiting = own == 0;
     for (;;) {
         struct pollfd fd = {.fd = socket, .events = POLLIN};
         struct timespec wait = {.tv_nsec = awaiting ? LOOK_NS : PATIENCE_NS};
-        RhCoordinatorMessage message;
-        int some = ppoll(&fd, 1, &wait, NULL);
-        if (some > 0 && !rh_coordinator_message_read(socket, &message))
-            return;
-        if (some > 0) {
-            send_on(&message, own);
-            awaiting = own == 0 || message.kind == RH_MESSAGE_ASK;
+        RhCoordinatorMessageKind kind = RH_MESSAGE_NONE;
+        if (ppoll(&fd, 1, &wait, NULL) > 0) {
+            kind = pass_word(socket, own);
+            if (kind == RH_MESSAGE_NONE)
+                return false;
+            awaiting = own == 0 || kind == RH_MESSAGE_ASK;
         }
-        while (take_one(socket))
-            awaiting = own == 0;
+        while ((kind = take_one(socket)) != RH_MESSAGE_NONE) {
+            awaiting = own == 0 || kind == RH_MESSAGE_BYTES;
+            if (kind == RH_MESSAGE_OVER)
+                return true;
+        }
         if (own > 0 && now_s() - t_spoke_s > ALIVE_S) {
-            message = (RhCoordinatorMessage){.kind = RH_MESSAGE_ALIVE};
-            send_on(&message, own);
+            send_word(RH_MESSAGE_ALIVE, 0, own);
             t_spoke_s = now_s();
         }
     }
 }
 
-/* Ends together with the coordinator, whose rank ends when all others have said that they have left. */
-static int leave(int own)
+/* Waits until the own `rehearse` has left, and then for the coordinator, which may have something to
+ * say to this rank yet. */
+static int leave(int socket, int own, int ranks, bool over)
 {
     int status = 0;
-    RhCoordinatorMessage gone = {.kind = RH_MESSAGE_GONE};
+    const struct timespec wait = {.tv_nsec = PATIENCE_NS};
+    shutdown(socket, SHUT_RDWR);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    if (own > 0)
-        send_on(&gone, own);
+    for (int i = 1; own == 0 && i < ranks; i++)
+        send_word(RH_MESSAGE_OVER, i, own);
+    if (own > 0 && !over)
+        send_word(RH_MESSAGE_GONE, 0, own);
+    while (own > 0 && !over) {
+        RhCoordinatorMessageKind kind = take_one(-1);
+        over = kind == RH_MESSAGE_OVER;
+        if (kind == RH_MESSAGE_NONE)
+            nanosleep(&wait, NULL);
+    }
     MPI_Finalize();
     if (own > 0) /* mpirun would end the others */
         return 0;
@@ -154,8 +205,11 @@ int main(int argc, char **argv)
     int own, ranks;
     int socket = argc > 1 ? fork_child(argv) : -1;
     if (socket < 0) {
-        fprintf(stderr, "error: rehearse-mpi: %s\n",
-                argc > 1 ? strerror(errno) : "mpirun -n 17 rehearse-mpi sweep STUDY.json ...");
+        fprintf(
+            stderr, "error: rehearse-mpi: %s\n",
+            argc > 1
+                ? strerror(errno)
+                : "mpirun -n 17 rehearse-mpi sweep STUDY.json ..., or plan, serve-plan, capacity");
         return 2;
     }
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
@@ -165,6 +219,6 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     RhCoordinatorMessage role = {.kind = RH_MESSAGE_ROLE, .rank = own, .item = ranks};
     rh_coordinator_message_write(socket, &role);
-    relay(socket, own);
-    return leave(own);
+    bool over = relay(socket, own);
+    return leave(socket, own, ranks, over);
 }

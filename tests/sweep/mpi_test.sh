@@ -11,6 +11,10 @@ relay=$(realpath -- "$2")
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
 export REHEARSE_DATA=$tree REHEARSE_PROGRAM=$rehearse OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
 ranks=(mpirun --oversubscribe -n)
 "${ranks[@]}" 2 true >"$scratch/log" 2>&1 || ranks=(mpirun -n) # MPICH has no such option
 "${ranks[@]}" 2 true >"$scratch/log" 2>&1 || {
@@ -29,21 +33,62 @@ END
 for n in 2 5; do
     "${ranks[@]}" "$n" "$relay" sweep study.json --folder "ranks$n" -q >out 2>log
     "$rehearse" sweep merge study.json --folder "ranks$n" | cmp - one.csv
-    [ "$(find "ranks$n" -name '*.jsonl' | wc -l)" = $((n - 1)) ] || echo "FAILED: $n ranks, and not all worked"
+    [ "$(find "ranks$n" -name '*.jsonl' | wc -l)" = $((n - 1)) ] || fail "$n ranks, and not all worked"
     sed "s/^/$n ranks: /; s/; in .*//" out | head -n 1
 done
+# Starts a sweep of 4 ranks in $1 and waits for some answers.
+begin() {
+    "${ranks[@]}" 4 "$relay" sweep study.json --folder "$1" -q >out 2>log &
+    job=$!
+    for _ in $(seq 400); do
+        [ "$({ cat "$1"/*.jsonl 2>/dev/null || true; } | wc -l)" -lt 12 ] || break
+        sleep 0.02
+    done
+}
+# Children of a process.
+children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
+# Process numbers of the job's relays, the first rank's first.
+relays() {
+    local pid
+    for pid in $(children "$job"); do
+        [ "$(cat "/proc/$pid/comm")" != rehearse-mpi ] || echo "$pid"
+    done | sort -n
+}
+# Asks what is left, and compares.
+finish() {
+    "$rehearse" sweep study.json --folder "$1" --resume -q >rest || true
+    "$rehearse" sweep study.json --folder "$1" --retry failed -q >>rest
+    "$rehearse" sweep merge study.json --folder "$1" | cmp - one.csv
+    asked=$(cat "$1"/*.jsonl | grep -c '^{"key"')
+    # what was under way in a rank may be asked once more
+    [ "$asked" -le $((120 + 3)) ] || fail "$1: $asked answers to 120 questions"
+}
 # The program of a rank is killed, with the question that it asked.
-"${ranks[@]}" 4 "$relay" sweep study.json --folder killed -q >out 2>log &
-for _ in $(seq 100); do
-    victim=$(pgrep -f "sweep study.json --folder killed" | tail -n 1 || true)
-    [ "$({ cat killed/*.jsonl 2>/dev/null || true; } | wc -l)" -lt 12 ] || break
-    sleep 0.05
-done
-# the worker's parent is the rank's program
-victim=$(awk '/^PPid/ { print $2 }' "/proc/$victim/status" 2>/dev/null || true)
-[ -z "$victim" ] || [ "$victim" = 1 ] || kill -9 "$victim" 2>/dev/null || true
-wait
-"$rehearse" sweep merge study.json --folder killed | cmp - one.csv
+begin rank
+kill -9 "$(children "$(relays | tail -n 1)" | tr ' ' '\n' | head -n 1)"
+wait "$job"
+"$rehearse" sweep merge study.json --folder rank | cmp - one.csv
 sed 's/^/one killed: /; s/; in .*//' out | head -n 1
+# The coordinator is killed: the others end what they are at, and leave.
+begin coordinator
+kill -9 "$(children "$(relays | head -n 1)" | tr ' ' '\n' | head -n 1)"
+! wait "$job" || fail "a job without its coordinator was fine"
+finish coordinator
+echo "the coordinator killed: the others left, the table is the same"
+# A relay is killed: MPI ends the job.
+begin relay
+kill -9 "$(relays | tail -n 1)"
+! wait "$job" || fail "a job without a relay was fine"
+sleep 0.5 # programs whose relays are gone end their questions
+finish relay
+echo "a relay killed: MPI ended the job, the table is the same"
+# The job is told to leave.
+begin told
+# shellcheck disable=SC2046 # numbers
+kill -TERM $(relays)
+wait "$job" || true
+finish told
+[ "$asked" = 120 ] || fail "told to leave, and $asked answers to 120 questions"
+echo "told to leave: what was under way was ended, the table is the same"
 # What is there is not asked again.
-"${ranks[@]}" 3 "$relay" sweep study.json --folder killed --resume -q 2>log | head -n 1
+"${ranks[@]}" 3 "$relay" sweep study.json --folder rank --resume -q 2>log | head -n 1
