@@ -288,12 +288,20 @@ static __device__ void write_sums(RkSum *sums, float *scratch, T *out, int warp_
     }
 }
 
+/* Buffers of backward, by the type of their elements. */
+template <typename T> struct Backward {
+    const T *q, *k, *v;
+    const float *log_sum;
+    const T *out_gradient;
+    const float *products;
+    float *q_sum;
+    T *k_gradient, *v_gradient;
+};
+
 /* Kernel of backward. One block: 64 keys of one key head, all queries of the heads that share
  * it. */
 template <typename T, int D>
-static __device__ void backward_block(const T *q, const T *k, const T *v, const float *log_sum,
-                                      const T *out_gradient, const float *products, float *q_sum,
-                                      T *k_gradient, T *v_gradient, RkTileShape shape)
+static __device__ void backward_block(const Backward<T> &a, RkTileShape shape)
 {
     extern __shared__ __align__(128) char memory[];
     SharedBackward<T, D> *s = reinterpret_cast<SharedBackward<T, D> *>(memory);
@@ -308,8 +316,8 @@ static __device__ void backward_block(const T *q, const T *k, const T *v, const 
         nvcuda::wmma::fill_fragment(key_sums[i], 0.0f);
         nvcuda::wmma::fill_fragment(value_sums[i], 0.0f);
     }
-    rk_load_tile<T, D>(s->key, k + kv_base, first_key, shape.keys, kv_stride);
-    rk_load_tile<T, D>(s->value, v + kv_base, first_key, shape.keys, kv_stride);
+    rk_load_tile<T, D>(s->key, a.k + kv_base, first_key, shape.keys, kv_stride);
+    rk_load_tile<T, D>(s->value, a.v + kv_base, first_key, shape.keys, kv_stride);
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++) {
         int64_t base = batch * shape.queries * stride + head * D;
         int64_t row_base = (batch * shape.heads + head) * shape.queries;
@@ -317,12 +325,13 @@ static __device__ void backward_block(const T *q, const T *k, const T *v, const 
         for (int64_t first = shape.causal ? first_key : 0; first < shape.queries;
              first += RK_TILE) {
             __syncthreads();
-            rk_load_tile<T, D>(s->query, q + base, first, shape.queries, stride);
-            rk_load_tile<T, D>(s->out_gradient, out_gradient + base, first, shape.queries, stride);
+            rk_load_tile<T, D>(s->query, a.q + base, first, shape.queries, stride);
+            rk_load_tile<T, D>(s->out_gradient, a.out_gradient + base, first, shape.queries,
+                               stride);
             for (int i = (int)threadIdx.x; i < RK_TILE; i += RK_TILE_THREADS) {
                 bool inside = first + i < shape.queries;
-                s->log_sum[i] = inside ? log_sum[row_base + first + i] : 0.0f;
-                s->product[i] = inside ? products[row_base + first + i] : 0.0f;
+                s->log_sum[i] = inside ? a.log_sum[row_base + first + i] : 0.0f;
+                s->product[i] = inside ? a.products[row_base + first + i] : 0.0f;
             }
             __syncthreads();
             rk_scores<T, D>(s->score + warp_row * RK_TILE, s->key + warp_row * D, s->query);
@@ -337,25 +346,21 @@ static __device__ void backward_block(const T *q, const T *k, const T *v, const 
                 rk_product<T, D, RkRows>(key_sums[i], s->score_gradient + warp_row * RK_TILE, 1,
                                          RK_TILE, s->query + i * RK_FRAGMENT);
             }
-            add_query_gradient(s, q_sum + base, warp_row, first, stride, shape.queries);
+            add_query_gradient(s, a.q_sum + base, warp_row, first, stride, shape.queries);
         }
     }
     __syncthreads();
     float *scratch = s->score + warp_row * RK_TILE;
-    write_sums<T, D>(key_sums, scratch, k_gradient + kv_base, warp_row, first_key, kv_stride,
+    write_sums<T, D>(key_sums, scratch, a.k_gradient + kv_base, warp_row, first_key, kv_stride,
                      shape.keys);
-    write_sums<T, D>(value_sums, scratch, v_gradient + kv_base, warp_row, first_key, kv_stride,
+    write_sums<T, D>(value_sums, scratch, a.v_gradient + kv_base, warp_row, first_key, kv_stride,
                      shape.keys);
 }
 
-template <typename T, int D>
-static __global__ void backward(const T *q, const T *k, const T *v, const float *log_sum,
-                                const T *out_gradient, const float *products, float *q_sum,
-                                T *k_gradient, T *v_gradient, RkTileShape shape)
+template <typename T, int D> static __global__ void backward(Backward<T> a, RkTileShape shape)
 {
     if constexpr (rk_has_units<T>())
-        backward_block<T, D>(q, k, v, log_sum, out_gradient, products, q_sum, k_gradient,
-                             v_gradient, shape);
+        backward_block<T, D>(a, shape);
 }
 
 bool rk_attention_backward_own_fits(const RkGpu *gpu, const RkSample *s, RkError *why)
@@ -376,10 +381,17 @@ void rk_attention_backward_own(const RkSample *s, const RkAttentionBackward *a, 
         row_products<<<(unsigned)((rows + 3) / 4), 128, 0, stream>>>(
             (const T *)a->forward.out, (const T *)a->out_gradient, a->products, rows, s->m,
             s->heads, D);
-        backward<T, D><<<grid, RK_TILE_THREADS, sizeof(SharedBackward<T, D>), stream>>>(
-            (const T *)a->forward.q, (const T *)a->forward.k, (const T *)a->forward.v,
-            a->forward.log_sum, (const T *)a->out_gradient, a->products, a->q_sum,
-            (T *)a->k_gradient, (T *)a->v_gradient, shape_of(s));
+        Backward<T> buffers = {(const T *)a->forward.q,
+                               (const T *)a->forward.k,
+                               (const T *)a->forward.v,
+                               a->forward.log_sum,
+                               (const T *)a->out_gradient,
+                               a->products,
+                               a->q_sum,
+                               (T *)a->k_gradient,
+                               (T *)a->v_gradient};
+        backward<T, D>
+            <<<grid, RK_TILE_THREADS, sizeof(SharedBackward<T, D>), stream>>>(buffers, shape_of(s));
         round_sums<<<(unsigned)((count + 255) / 256), 256, 0, stream>>>(a->q_sum,
                                                                         (T *)a->q_gradient, count);
     });

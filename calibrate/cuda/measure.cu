@@ -53,18 +53,25 @@ static void launch_graph(const RkGpu *gpu, void *data)
     cudaGraphLaunch((cudaGraphExec_t)data, gpu->stream);
 }
 
-/* Times one way to run the list, and writes its row. */
-static bool measure_way(RkGpu *gpu, const RkList *list, const char *name, RkEnqueue enqueue,
-                        void *data, double budget_s, FILE *out, RkError *why)
+/* One way to run the list. */
+typedef struct {
+    const char *name;
+    RkEnqueue enqueue;
+    void *data; /* its */
+    double budget_s;
+} ListRun;
+
+/* Times a way to run the list, and writes its row. */
+static bool measure_run(RkGpu *gpu, const RkList *list, ListRun run, FILE *out, RkError *why)
 {
     RkRawRow row = {};
     RkReading during = {};
-    if (!rk_time_enqueued(gpu, enqueue, data, budget_s, &row.seconds, &during, why))
+    if (!rk_time_enqueued(gpu, run.enqueue, run.data, run.budget_s, &row.seconds, &during, why))
         return false;
     row.sm_mhz = during.sm_mhz;
     row.watts = during.watts;
     snprintf(row.library, sizeof row.library, "rehearse-kernels");
-    return rk_run_whole(list, name, row, out) || rk_fail(why, "the output cannot be written");
+    return rk_run_whole(list, run.name, row, out) || rk_fail(why, "the output cannot be written");
 }
 
 /* Measures the list back to back on one stream, then as a graph. */
@@ -73,11 +80,12 @@ static bool measure_whole(void *self, const RkList *list, double budget_s, FILE 
     RkGpu *gpu = (RkGpu *)self;
     RkWhole whole;
     cudaGraphExec_t graph = NULL;
-    bool ok = rk_whole_open(gpu, list, &whole, why) &&
-              measure_way(gpu, list, "sequence", enqueue_whole, &whole, budget_s, out, why) &&
-              (!rk_is_stopped() || rk_fail(why, "stopped")) &&
-              rk_whole_capture(gpu, &whole, &graph, why) &&
-              measure_way(gpu, list, "sequence_graph", launch_graph, graph, budget_s, out, why);
+    bool ok =
+        rk_whole_open(gpu, list, &whole, why) &&
+        measure_run(gpu, list, ListRun{"sequence", enqueue_whole, &whole, budget_s}, out, why) &&
+        (!rk_is_stopped() || rk_fail(why, "stopped")) &&
+        rk_whole_capture(gpu, &whole, &graph, why) &&
+        measure_run(gpu, list, ListRun{"sequence_graph", launch_graph, graph, budget_s}, out, why);
     if (graph != NULL)
         cudaGraphExecDestroy(graph);
     rk_whole_close(gpu, &whole);

@@ -40,22 +40,25 @@ static int64_t aligned(RkDtype dtype, int64_t side)
     return dtype == RK_FP8 ? (side + 15) / 16 * 16 : side;
 }
 
-static void product(Build *build, int32_t tier, RkClass cls, RkDtype dtype, int64_t batch,
-                    int64_t m, int64_t n, int64_t k)
+/* Sides of a product, m x k by k x n, `batch` times. */
+typedef struct {
+    int64_t batch, m, n, k;
+} Sides;
+
+static void product(Build *build, int32_t tier, RkClass cls, RkDtype dtype, Sides sides)
 {
     add(build, (RkSample){.cls = cls,
                           .dtype = dtype,
                           .tier = tier,
-                          .batch = batch,
-                          .m = aligned(dtype, m),
-                          .n = aligned(dtype, n),
-                          .k = aligned(dtype, k)});
+                          .batch = sides.batch,
+                          .m = aligned(dtype, sides.m),
+                          .n = aligned(dtype, sides.n),
+                          .k = aligned(dtype, sides.k)});
 }
 
-static void gemm(Build *build, int32_t tier, RkDtype dtype, int64_t batch, int64_t m, int64_t n,
-                 int64_t k)
+static void gemm(Build *build, int32_t tier, RkDtype dtype, Sides sides)
 {
-    product(build, tier, RK_GEMM, dtype, batch, m, n, k);
+    product(build, tier, RK_GEMM, dtype, sides);
 }
 
 /* --- GEMM: the shapes of models --- */
@@ -96,13 +99,14 @@ static void gemm_of_models(Build *build, RkDtype dtype)
             matrices_of(model, tp, matrices);
             for (int i = 0; i < MATRICES; i++, turn++) {
                 int64_t n = matrices[i].n, k = matrices[i].k;
-                gemm(build, 0, dtype, 1, 4096, n, k);
-                product(build, 1, RK_GEMM_NN, dtype, 1, 4096, k, n); /* gradient of the input */
-                gemm(build, 1, dtype, 1, MANY[turn % LENGTH(MANY)], n, k);
-                product(build, 1, RK_GEMM_NT, dtype, 1, n, k, 4096); /* of the weight */
-                gemm(build, 2, dtype, 1, FEW[turn % LENGTH(FEW)], n, k);
-                gemm(build, 3, dtype, 1, FEW[(turn + 3) % LENGTH(FEW)], n, k);
-                gemm(build, 3, dtype, 1, MANY[(turn + 2) % LENGTH(MANY)], n, k);
+                gemm(build, 0, dtype, (Sides){1, 4096, n, k});
+                Sides input = {1, 4096, k, n}, weight = {1, n, k, 4096}; /* of the gradients */
+                product(build, 1, RK_GEMM_NN, dtype, input);
+                gemm(build, 1, dtype, (Sides){1, MANY[turn % LENGTH(MANY)], n, k});
+                product(build, 1, RK_GEMM_NT, dtype, weight);
+                gemm(build, 2, dtype, (Sides){1, FEW[turn % LENGTH(FEW)], n, k});
+                gemm(build, 3, dtype, (Sides){1, FEW[(turn + 3) % LENGTH(FEW)], n, k});
+                gemm(build, 3, dtype, (Sides){1, MANY[(turn + 2) % LENGTH(MANY)], n, k});
             }
         }
     }
@@ -129,8 +133,9 @@ static void gemm_cover(Build *build, RkDtype dtype, int count)
         for (int axis = 0; axis < 3; axis++)
             at[axis] = fmod(0.5 + (i + 1) * pow(PLASTIC, -(axis + 1)), 1);
         int64_t m = log_between(1, M_MAX, at[0], 1);
-        gemm(build, 4 * i / count, dtype, 1, m >= 512 ? (m + 63) / 64 * 64 : m,
-             log_between(64, 65536, at[1], 64), log_between(64, 32768, at[2], 64));
+        gemm(build, 4 * i / count, dtype,
+             (Sides){1, m >= 512 ? (m + 63) / 64 * 64 : m, log_between(64, 65536, at[1], 64),
+                     log_between(64, 32768, at[2], 64)});
     }
 }
 
@@ -142,9 +147,9 @@ static void gemm_boundaries(Build *build, RkDtype dtype)
         int32_t tier = i % 2 == 0 ? 1 : 2;
         int64_t side = i % 2 == 0 ? 4096 : 8192;
         for (int64_t over = 0; over <= 1; over++) {
-            gemm(build, tier, dtype, 1, EDGES[i] + over, side, side);
-            gemm(build, tier + 1, dtype, 1, side, EDGES[i] + 8 * over, side);
-            gemm(build, 3, dtype, 1, side, side, EDGES[i] + 8 * over);
+            gemm(build, tier, dtype, (Sides){1, EDGES[i] + over, side, side});
+            gemm(build, tier + 1, dtype, (Sides){1, side, EDGES[i] + 8 * over, side});
+            gemm(build, 3, dtype, (Sides){1, side, side, EDGES[i] + 8 * over});
         }
     }
 }
@@ -152,10 +157,11 @@ static void gemm_boundaries(Build *build, RkDtype dtype)
 /* Adds tiles of 128 x 128 that fill the SMs exactly `waves` times, and one more row of tiles. */
 static void gemm_waves(Build *build, RkDtype dtype)
 {
-    for (int waves = 1; waves <= 8; waves *= 2)
+    for (int waves = 1; waves <= 8; waves *= 2) {
+        int64_t n = (int64_t)128 * build->options->sms * waves / 4;
         for (int over = 0; over <= 1; over++)
-            gemm(build, 2, dtype, 1, 128 * (4 + over),
-                 (int64_t)128 * build->options->sms * waves / 4, 4096);
+            gemm(build, 2, dtype, (Sides){1, 128 * (4 + over), n, 4096});
+    }
 }
 
 static void gemm_batched(Build *build, RkDtype dtype)
@@ -164,8 +170,9 @@ static void gemm_batched(Build *build, RkDtype dtype)
     for (size_t i = 0; i < LENGTH(SEQUENCES); i++) {
         int64_t s = SEQUENCES[i];
         for (int64_t batch = 8; batch <= 128; batch *= 4) {
-            gemm(build, (int32_t)i, dtype, batch, s, s, i % 2 == 0 ? 128 : 64); /* scores */
-            gemm(build, (int32_t)i, dtype, batch, s, i % 2 == 0 ? 128 : 64, s); /* values */
+            int64_t head = i % 2 == 0 ? 128 : 64;
+            gemm(build, (int32_t)i, dtype, (Sides){batch, s, s, head}); /* scores */
+            gemm(build, (int32_t)i, dtype, (Sides){batch, s, head, s}); /* values */
         }
     }
 }
@@ -174,11 +181,11 @@ static void gemm_batched(Build *build, RkDtype dtype)
 static void gemm_thin(Build *build, RkDtype dtype)
 {
     for (int64_t side = 256; side <= 16384; side *= 2)
-        gemm(build, side >= 2048 ? 0 : 1, dtype, 1, side, side, side);
+        gemm(build, side >= 2048 ? 0 : 1, dtype, (Sides){1, side, side, side});
     for (int64_t m = 16; m <= 16384; m *= 4) {
-        gemm(build, 1, dtype, 1, m, 4096, 4096);
-        gemm(build, 2, dtype, 1, m, 28672, 8192);
-        gemm(build, 3, dtype, 1, m, 8192, 3584);
+        gemm(build, 1, dtype, (Sides){1, m, 4096, 4096});
+        gemm(build, 2, dtype, (Sides){1, m, 28672, 8192});
+        gemm(build, 3, dtype, (Sides){1, m, 8192, 3584});
     }
     gemm_cover(build, dtype, 24);
 }
@@ -193,7 +200,7 @@ static void gemms(Build *build)
     gemm_waves(build, most);
     gemm_batched(build, most);
     for (int64_t m = 1; m <= M_MAX; m *= 2)
-        gemm(build, m % 3 == 1 ? 0 : 1, most, 1, m, 4096, 4096);
+        gemm(build, m % 3 == 1 ? 0 : 1, most, (Sides){1, m, 4096, 4096});
     for (size_t i = 0; i < LENGTH(ALL); i++)
         if (ALL[i] != most)
             gemm_thin(build, ALL[i]);

@@ -125,12 +125,13 @@ static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const in
     return make(like, nodes, rings, volumes, rh_link_bytes(volumes.routing, platform), pace, error);
 }
 
-RhSchedule *rh_schedule_on(RhOp op, RhAlgo algo, int32_t members, const RhPlatform *platform,
-                           const int32_t *gpus, double bytes, const RhRouting *routing,
-                           GError **error)
+RhSchedule *rh_schedule_on(const RhCollectiveSpec *spec, int32_t members,
+                           const RhPlatform *platform, const int32_t *gpus, GError **error)
 {
-    RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
-    return make_on(like, platform, gpus, (Volumes){.routing = routing}, error);
+    RhSchedule like = {
+        .op = spec->op, .algo = spec->algo, .members = members, .bytes = spec->bytes};
+    Volumes volumes = {.routing = spec->routing.experts > 0 ? &spec->routing : NULL};
+    return make_on(like, platform, gpus, volumes, error);
 }
 
 RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *t, const RhPlatform *platform,

@@ -54,11 +54,18 @@ typedef struct {
  * go together (rh_collective_supports). */
 RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                             double bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* A collective without its group. */
+typedef struct {
+    RhOp op;
+    RhAlgo algo;
+    double bytes; /* buffer, as RhTask.bytes */
+    RhRouting
+        routing; /* of an all-to-all that sends tokens to experts (RhVolumes); experts == 0: none */
+} RhCollectiveSpec;
 /* Makes the steps on GPUs of a platform, which determine the nodes and, where a mesh joins them,
- * the rings; gpus NULL: all on one node's switch. `routing` for an all-to-all that sends tokens to
- * experts (RhVolumes), else NULL. */
-RhSchedule *rh_schedule_on(RhOp op, RhAlgo algo, int32_t members, const RhPlatform *platform,
-                           const int32_t *gpus, double bytes, const RhRouting *routing,
+ * the rings. */
+RhSchedule *rh_schedule_on(const RhCollectiveSpec *spec, int32_t members,
+                           const RhPlatform *platform, const int32_t *gpus,
                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Makes the schedule of a COLLECTIVE task of a checked program, with its volumes. */
 RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const RhPlatform *platform,

@@ -9,12 +9,11 @@ RhScheduleTime rh_collective_alone(RhOp op, RhAlgo algo, int32_t members, const 
     RhStride all = {1, members};
     int32_t group = rh_program_add_group(one, "alone", &all, 1);
     one->gpu_of_rank = g_memdup2(gpus, sizeof *gpus * (size_t)members);
-    g_autoptr(RhPatternTally) tally =
-        rh_step_pattern_tally_new(op, algo, bytes, one, platform, group, -1);
+    RhCollectiveSpec spec = {.op = op, .algo = algo, .bytes = bytes};
+    g_autoptr(RhPatternTally) tally = rh_step_pattern_tally_new(&spec, one, platform, group, -1);
     if (tally)
         return rh_step_pattern_tally_time(tally, algo, bytes);
-    g_autoptr(RhSchedule) schedule =
-        rh_schedule_on(op, algo, members, platform, gpus, bytes, NULL, NULL);
+    g_autoptr(RhSchedule) schedule = rh_schedule_on(&spec, members, platform, gpus, NULL);
     return rh_schedule_time(schedule, one, platform, group, -1);
 }
 

@@ -196,41 +196,42 @@ RhProgram *rh_sampled_ranks(const RhProgram *p, const RhPlatform *platform, int3
 
 /* Shortened program; NULL where the whole one is needed. */
 static RhProgram *shortened_for(const RhProgram *p, const RhPlatform *platform, int32_t group,
-                                int32_t role, RhOp op, RhAlgo algo)
+                                int32_t role, const RhCollectiveSpec *spec)
 {
-    bool ring = rh_collective_is_to_neighbours(op, algo);
+    bool ring = rh_collective_is_to_neighbours(spec->op, spec->algo);
     return role < 0 ? NULL : rh_sampled_ranks(p, platform, group, role, ring);
 }
 
 RhPatternTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform,
-                                        int32_t group, int32_t role, RhOp op, RhAlgo algo,
-                                        double bytes)
+                                        int32_t group, int32_t role, const RhCollectiveSpec *spec)
 {
-    g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, op, algo);
-    return rh_step_pattern_tally_new(op, algo, bytes, shorter ? shorter : p, platform,
-                                     shorter ? 0 : group, shorter ? 0 : role);
+    g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, spec);
+    return rh_step_pattern_tally_new(spec, shorter ? shorter : p, platform, shorter ? 0 : group,
+                                     shorter ? 0 : role);
 }
 
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
-                                  int32_t role, RhOp op, RhAlgo algo, double bytes,
-                                  const RhRouting *routing)
+                                  int32_t role, const RhCollectiveSpec *spec)
 {
     int32_t members = rh_program_group(p, group)->size;
-    g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, op, algo);
+    g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, spec);
     if (shorter) {
         p = shorter;
         group = role = 0;
     }
     g_autoptr(RhPatternTally) tally =
-        routing ? NULL : rh_step_pattern_tally_new(op, algo, bytes, p, platform, group, role);
+        spec->routing.experts > 0 ? NULL
+                                  : rh_step_pattern_tally_new(spec, p, platform, group, role);
     if (tally)
-        return rh_step_pattern_tally_time(tally, algo, bytes);
+        return rh_step_pattern_tally_time(tally, spec->algo, spec->bytes);
     int32_t size = rh_program_group(p, group)->size,
             first = role < 0 ? 0 : rh_program_role(p, role)->first_rank;
-    bool fewer = size < members && op != RH_OP_SHIFT;
+    bool fewer = size < members && spec->op != RH_OP_SHIFT;
+    RhCollectiveSpec shared = *spec;
+    if (fewer)
+        shared.bytes = spec->bytes * size / members;
     g_autofree int32_t *gpus = rh_group_gpus(p, group, first);
-    g_autoptr(RhSchedule) schedule = rh_schedule_on(
-        op, algo, size, platform, gpus, fewer ? bytes * size / members : bytes, routing, NULL);
+    g_autoptr(RhSchedule) schedule = rh_schedule_on(&shared, size, platform, gpus, NULL);
     for (guint i = 0; fewer && i < schedule->rounds->len; i++)
         g_array_index(schedule->rounds, RhRound, i).repeat = members - 1;
     return rh_schedule_time(schedule, p, platform, group, role);

@@ -27,10 +27,9 @@ RhProgram *rh_sampled_ranks(const RhProgram *p, const RhPlatform *platform, int3
  * rh_schedule_time of the schedule up to rounding, and takes time that does not depend on E where
  * the row can be shortened. */
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
-                                  int32_t role, RhOp op, RhAlgo algo, double bytes,
-                                  const RhRouting *routing);
+                                  int32_t role, const RhCollectiveSpec *spec);
 /* Makes the tally for rh_collective_time of an algorithm with a compact form. It is valid for all
- * sizes above RH_LATENCY_BYTES if `bytes` is, else for the sizes up to it (step_pattern_time.h). */
+ * sizes above RH_LATENCY_BYTES if the spec's are, else for the sizes up to it (step_pattern_time.h).
+ */
 RhPatternTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform,
-                                        int32_t group, int32_t role, RhOp op, RhAlgo algo,
-                                        double bytes);
+                                        int32_t group, int32_t role, const RhCollectiveSpec *spec);

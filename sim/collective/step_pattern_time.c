@@ -203,20 +203,20 @@ static bool is_between(const RhGroupLinks *k)
     return rh_is_between(k->size, nodes);
 }
 
-RhPatternTally *rh_step_pattern_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+RhPatternTally *rh_step_pattern_tally_new(const RhCollectiveSpec *spec, const RhProgram *p,
                                           const RhPlatform *platform, int32_t group, int32_t role)
 {
     RhStepPatterns waves;
     RhPatternTally *t = NULL;
     int32_t members = rh_program_group(p, group)->size;
-    if (waves_init(&waves, op, algo, members, bytes)) {
+    if (waves_init(&waves, spec->op, spec->algo, members, spec->bytes)) {
         t = g_new0(RhPatternTally, 1);
         Count count = {.out = t,
                        .groups = rh_group_links(p, platform, group, role),
                        .waves = &waves,
-                       .latency_alone = bytes <= RH_LATENCY_BYTES,
+                       .latency_alone = spec->bytes <= RH_LATENCY_BYTES,
                        .known = rh_map64_new()};
-        *t = (RhPatternTally){.op = op,
+        *t = (RhPatternTally){.op = spec->op,
                               .members = members,
                               .platform = platform,
                               .between = is_between(&count.groups),

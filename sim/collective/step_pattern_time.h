@@ -7,10 +7,10 @@
 typedef struct RhPatternTally RhPatternTally;
 
 /* Counts links for all groups of the pattern in this role, or for rank 0's only where `role` is -1
- * (rh_schedule_time). NULL where the algorithm has no compact form. With `bytes` of at most
+ * (rh_schedule_time). NULL where the algorithm has no compact form. With bytes of at most
  * RH_LATENCY_BYTES only latencies are counted, and the tally serves such sizes only; otherwise all
  * others. Borrows the platform. */
-RhPatternTally *rh_step_pattern_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+RhPatternTally *rh_step_pattern_tally_new(const RhCollectiveSpec *spec, const RhProgram *p,
                                           const RhPlatform *platform, int32_t group, int32_t role);
 /* Returns the time of `bytes` at the rate of any algorithm with the same steps
  * (rh_collective_plain). */

@@ -288,10 +288,16 @@ typedef struct {
     double pending_s[2]; /* by half: time at which its input is ready */
     double last_s[2];    /* by half: end of its last kernel */
 } RhBatchOverlap;
-/* Runs the next layers of both halves, or of one alone; `ends_s` is from rh_batch_overlap_new. */
-void rh_batch_overlap_pair(const RhBoundCache *cache, const RhLayerTimes *times,
-                           const RhLayerOps *items, const RhPairWalk *walk, int32_t forward,
-                           int32_t backward, RhBatchOverlap *turns, double *ends_s);
+/* Layer operations of a shard, and room for the ends of those that run. */
+typedef struct {
+    const RhLayerOps *items;
+    const RhLayerTimes *times;
+    double *ends_s; /* rh_batch_overlap_new */
+} RhTimedLayerOps;
+/* Runs the next layers of both halves, or of one alone. */
+void rh_batch_overlap_pair(const RhBoundCache *cache, const RhTimedLayerOps *ops,
+                           const RhPairWalk *walk, int32_t forward, int32_t backward,
+                           RhBatchOverlap *turns);
 /* Allocates an array for the end times of a pair's tasks, which the caller frees. */
 double *rh_batch_overlap_new(const RhLayerOps *items);
 /* Chunks that run as a pair: their contents, on a stage. */

@@ -101,9 +101,8 @@ static GArray *collective_loads(const RhBoundCache *s, const RhGroupNetwork *net
     const RhProgram *p = net->skeleton;
     const RhRole *role = rh_program_role(p, key->stage);
     const RhGroup *g = rh_program_group(p, group);
-    RhOp op = (RhOp)key->op;
-    const RhRouting *routing = key->routing.experts > 0 ? &key->routing : NULL;
-    RhAlgo algo = rh_train_algorithm(s->sites, p, group, op, key->bytes, &key->routing);
+    RhCollectiveSpec spec = {.op = (RhOp)key->op, .bytes = key->bytes, .routing = key->routing};
+    spec.algo = rh_train_algorithm(s->sites, p, group, spec.op, spec.bytes, &spec.routing);
     Loads loads = loads_begin(s);
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
     for (int32_t i = 0; i < role->ranks_count; i++) {
@@ -112,8 +111,7 @@ static GArray *collective_loads(const RhBoundCache *s, const RhGroupNetwork *net
             continue;
         for (int32_t k = 0; k < g->size; k++)
             gpus[k] = rh_program_gpu(p, gpus[k]);
-        g_autoptr(RhSchedule) schedule =
-            rh_schedule_on(op, algo, g->size, s->c->platform, gpus, key->bytes, routing, NULL);
+        g_autoptr(RhSchedule) schedule = rh_schedule_on(&spec, g->size, s->c->platform, gpus, NULL);
         add_schedule(&loads, schedule, gpus);
     }
     return loads_end(&loads);

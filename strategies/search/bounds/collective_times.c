@@ -6,13 +6,6 @@
 #include "sim/collective/rank_sampling.h"
 #include "strategies/search/bounds/stage_groups.h"
 
-typedef struct {
-    RhOp op;
-    RhAlgo algo;
-    double bytes;
-    RhRouting routing;
-} Call;
-
 /* The builder's choice: one for all groups of a kind, the first one's. */
 RhAlgo rh_bound_algorithm(RhBoundCache *s, const RhGroupNetwork *net, int32_t group, RhOp op,
                           double bytes, const RhRouting *routing)
@@ -27,28 +20,28 @@ RhAlgo rh_bound_algorithm(RhBoundCache *s, const RhGroupNetwork *net, int32_t gr
     return (RhAlgo)(GPOINTER_TO_INT(found) - 1);
 }
 
-static Call call_of(RhBoundCache *s, const RhGroupNetwork *net, int32_t group, RhOp op,
-                    double bytes, const RhRouting *routing)
+static RhCollectiveSpec call_of(RhBoundCache *s, const RhGroupNetwork *net, int32_t group, RhOp op,
+                                double bytes, const RhRouting *routing)
 {
-    return (Call){op, rh_bound_algorithm(s, net, group, op, bytes, routing), bytes, *routing};
+    return (RhCollectiveSpec){op, rh_bound_algorithm(s, net, group, op, bytes, routing), bytes,
+                              *routing};
 }
 
-static Call plain_call(RhBoundCache *s, const RhGroupNetwork *net, int32_t group, RhOp op,
-                       double bytes)
+static RhCollectiveSpec plain_call(RhBoundCache *s, const RhGroupNetwork *net, int32_t group,
+                                   RhOp op, double bytes)
 {
     return call_of(s, net, group, op, bytes, &(RhRouting){0});
 }
 
 /* Every instance of a group in a role at once; the one at its first rank decides the steps. */
 static RhScheduleTime together(const RhBoundCache *s, const RhProgram *p, int32_t group,
-                               int32_t role, const Call *call)
+                               int32_t role, const RhCollectiveSpec *call)
 {
-    return rh_collective_time(p, s->c->platform, group, role, call->op, call->algo, call->bytes,
-                              call->routing.experts > 0 ? &call->routing : NULL);
+    return rh_collective_time(p, s->c->platform, group, role, call);
 }
 
 static double together_s(const RhBoundCache *s, const RhProgram *p, int32_t group, int32_t role,
-                         const Call *call)
+                         const RhCollectiveSpec *call)
 {
     RhScheduleTime time = together(s, p, group, role, call);
     return time.fixed_s + time.moving_s;
@@ -69,13 +62,12 @@ static void *keep(RhBoundCache *s, const RhCollectiveKey *key, const void *value
 
 /* Seconds of steps that are told in short, whose edges are counted once for all bytes; NAN: they are not. */
 static double tally_s(RhBoundCache *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
-                      int32_t role, const Call *call)
+                      int32_t role, const RhCollectiveSpec *call)
 {
     key.op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)rh_collective_plain(call->algo);
     RhPatternTally *tally = g_hash_table_lookup(s->tallies, &key);
     if (!tally) {
-        tally = rh_collective_tally_new(p, s->c->platform, group, role, call->op, call->algo,
-                                        call->bytes);
+        tally = rh_collective_tally_new(p, s->c->platform, group, role, call);
         if (!tally)
             return (double)NAN;
         g_hash_table_insert(s->tallies, g_memdup2(&key, sizeof key), tally);
@@ -87,7 +79,7 @@ static double tally_s(RhBoundCache *s, RhCollectiveKey key, const RhProgram *p, 
 /* Returns the time of groups side by side. It is stored per byte, if times of other sizes follow
  * from one. `key` says which groups. */
 static double together_kept_s(RhBoundCache *s, RhCollectiveKey key, const RhProgram *p,
-                              int32_t group, int32_t role, const Call *call)
+                              int32_t group, int32_t role, const RhCollectiveSpec *call)
 {
     if (call->bytes <= RH_LATENCY_BYTES)
         return together_s(s, p, group, role, call);
@@ -101,7 +93,7 @@ static double together_kept_s(RhBoundCache *s, RhCollectiveKey key, const RhProg
         return isnan(seconds) ? together_s(s, p, group, role, call) : seconds;
     }
     if (!kept) {
-        Call timed = *call;
+        RhCollectiveSpec timed = *call;
         timed.bytes = RH_TIMED_BYTES;
         RhScheduleTime time = together(s, p, group, role, &timed);
         RhScheduleTime per_byte = {time.fixed_s, time.moving_s / RH_TIMED_BYTES, true};
@@ -112,7 +104,7 @@ static double together_kept_s(RhBoundCache *s, RhCollectiveKey key, const RhProg
 
 /* The groups of a stage, whatever the net they are of. */
 static double stage_together_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage,
-                               RhGroupKind kind, const Call *call)
+                               RhGroupKind kind, const RhCollectiveSpec *call)
 {
     RhCollectiveKey key = {.net = rh_bound_stage_groups(s, net, stage, kind)->id,
                            .stage = G_MAXINT32};
@@ -121,7 +113,7 @@ static double stage_together_s(RhBoundCache *s, const RhGroupNetwork *net, int32
 
 /* The instance that holds `rank`, alone. */
 static double alone_s(const RhBoundCache *s, const RhProgram *p, int32_t group, int32_t rank,
-                      const Call *call)
+                      const RhCollectiveSpec *call)
 {
     const RhGroup *g = rh_program_group(p, group);
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
@@ -139,7 +131,7 @@ static double alone_s(const RhBoundCache *s, const RhProgram *p, int32_t group, 
 
 /* The quickest instance alone. */
 static double least_alone_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage,
-                            RhGroupKind kind, const Call *call)
+                            RhGroupKind kind, const RhCollectiveSpec *call)
 {
     double least = (double)INFINITY;
     const GArray *apart = rh_bound_groups_apart(s, net, stage, kind);
@@ -155,7 +147,7 @@ static double least_alone_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t 
  * neighbours alone has one round, and the last byte over a link is the last group's. For other
  * algorithms all bytes over the busiest link count, whatever the round. */
 static bool rounds_keep_step(const RhBoundCache *s, const RhGroupNetwork *net, RhGroupKind kind,
-                             const Call *call)
+                             const RhCollectiveSpec *call)
 {
     const RhPlatform *p = s->c->platform;
     int32_t each = p->gpus_per_node, beside = net->grid.low[kind];
@@ -177,7 +169,7 @@ bool rh_bound_places_keep_step(const RhBoundCache *s, const RhGroupNetwork *net)
  * rank; or, where a block's ranks keep together, its slowest. Of a kind that has instances apart in
  * other blocks, the quickest is taken unless all lie alike. */
 static double stage_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhGroupKind kind,
-                      const Call *call)
+                      const RhCollectiveSpec *call)
 {
     int32_t group = net->groups[kind];
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
@@ -233,7 +225,7 @@ static GArray *kinds_of_pairs(const RhBoundCache *s, const RhProgram *p, int32_t
  * taken to be alone. Where blocks do not, the bound followed one of them until now, so it is the
  * quickest. */
 static double pairs_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhGroupKind joins,
-                      const Call *call)
+                      const RhCollectiveSpec *call)
 {
     int32_t group = net->groups[joins];
     g_autoptr(GArray) kinds = kinds_of_pairs(s, net->skeleton, stage, group);
@@ -253,7 +245,7 @@ static double pairs_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage,
  * longer. The step waits for the slowest group, so any of them is a bound. All ranks of the job are the
  * same ones in every layout. */
 static double stages_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhGroupKind kind,
-                       const Call *call)
+                       const RhCollectiveSpec *call)
 {
     int32_t group = net->groups[kind];
     int32_t size = rh_program_group(net->skeleton, group)->size;
@@ -290,7 +282,7 @@ double rh_bound_block_s(RhBoundCache *s, const RhGroupNetwork *net, const RhPlac
     if (!found && too_late(s))
         return 0;
     if (!found) {
-        Call call =
+        RhCollectiveSpec call =
             call_of(s, net, net->groups[task->group], task->op, task->bytes, &task->routing);
         found = g_new(double, 1);
         *found = net->uniform ? together_kept_s(s, key, at->program, group, 0, &call)
@@ -301,7 +293,7 @@ double rh_bound_block_s(RhBoundCache *s, const RhGroupNetwork *net, const RhPlac
 }
 
 static double call_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhGroupKind group,
-                     const Call *call)
+                     const RhCollectiveSpec *call)
 {
     return (rh_group_meets_all_stages(group) ? stages_s
             : rh_group_joins_stages(group)   ? pairs_s
@@ -310,7 +302,7 @@ static double call_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, 
 
 /* Remembered under `key`; a call without an algorithm takes the library's. */
 static double call_kept_s(RhBoundCache *s, const RhGroupNetwork *net, RhCollectiveKey key,
-                          Call call)
+                          RhCollectiveSpec call)
 {
     RhGroupKind group = (RhGroupKind)key.group;
     /* The first stage calls all that join stages, and all callers take the same time. */
@@ -335,7 +327,7 @@ double rh_bound_collective_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t
         return 0;
     RhCollectiveKey key = {
         .net = net->id, .stage = stage, .group = (int32_t)group, .op = (int32_t)op, .bytes = bytes};
-    return call_kept_s(s, net, key, (Call){op, RH_ALGO_NONE, bytes, {0}});
+    return call_kept_s(s, net, key, (RhCollectiveSpec){op, RH_ALGO_NONE, bytes, {0}});
 }
 
 double rh_bound_latency_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage,
@@ -343,7 +335,7 @@ double rh_bound_latency_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t st
 {
     if (net->groups[group] < 0 || bytes <= 0)
         return 0;
-    Call call = plain_call(s, net, net->groups[group], op, bytes);
+    RhCollectiveSpec call = plain_call(s, net, net->groups[group], op, bytes);
     RhCollectiveKey key = {.net = net->id,
                            .stage = stage,
                            .group = (int32_t)group,

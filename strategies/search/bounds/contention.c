@@ -198,10 +198,10 @@ double rh_contention_on_link_s(const RhContention *links, const RhLayerOp *task,
     if (rh_grid_group_size(&links->net->grid, task->group) != size ||
         task->bytes <= RH_LATENCY_BYTES)
         return (double)NAN;
-    RhAlgo algo = rh_bound_algorithm(links->cache, links->net, links->net->groups[task->group],
-                                     task->op, task->bytes, &task->routing);
-    g_autoptr(RhSchedule) schedule =
-        rh_schedule_on(task->op, algo, size, p, gpus, task->bytes, NULL, NULL);
+    RhCollectiveSpec spec = {.op = task->op, .bytes = task->bytes};
+    spec.algo = rh_bound_algorithm(links->cache, links->net, links->net->groups[task->group],
+                                   task->op, task->bytes, &task->routing);
+    g_autoptr(RhSchedule) schedule = rh_schedule_on(&spec, size, p, gpus, NULL);
     double bytes = 0;
     for (guint i = 0; schedule && i < schedule->rounds->len; i++) {
         const RhRound *round = &g_array_index(schedule->rounds, RhRound, i);

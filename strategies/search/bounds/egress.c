@@ -58,7 +58,8 @@ static double least_s(const RhBoundCache *s, const RhProgram *p, int32_t group, 
 {
     const RhRole *role = rh_program_role(p, role_index);
     const RhGroup *g = rh_program_group(p, group);
-    const RhRouting *routing = key->routing.experts > 0 ? &key->routing : NULL;
+    RhCollectiveSpec spec = {
+        .op = (RhOp)key->op, .algo = algo, .bytes = key->bytes, .routing = key->routing};
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
     g_autofree double *sent_s = g_new(double, g->size);
     double least = (double)INFINITY;
@@ -69,8 +70,7 @@ static double least_s(const RhBoundCache *s, const RhProgram *p, int32_t group, 
             gpus[k] = rh_program_gpu(p, gpus[k]);
             sent_s[k] = 0;
         }
-        g_autoptr(RhSchedule) schedule = rh_schedule_on(
-            (RhOp)key->op, algo, g->size, s->c->platform, gpus, key->bytes, routing, NULL);
+        g_autoptr(RhSchedule) schedule = rh_schedule_on(&spec, g->size, s->c->platform, gpus, NULL);
         add_schedule(s->c->platform, schedule, gpus, sent_s);
         for (int32_t k = 0; k < g->size; k++)
             least = rh_min_d(least, sent_s[k]);

@@ -75,10 +75,9 @@ static RhSchedule *schedule_of(const Ask *a, const RhGradientCall *call, int32_t
     *gpus = g_new(int32_t, group->size);
     rh_group_members(group, a->gpus[a->member], *gpus);
     RhRouting none = {0};
-    RhAlgo algo =
-        rh_bound_algorithm(a->links.cache, net, index, (RhOp)call->op, call->bytes, &none);
-    return rh_schedule_on((RhOp)call->op, algo, group->size, a->links.cache->c->platform, *gpus,
-                          call->bytes, NULL, NULL);
+    RhCollectiveSpec spec = {.op = (RhOp)call->op, .bytes = call->bytes};
+    spec.algo = rh_bound_algorithm(a->links.cache, net, index, spec.op, spec.bytes, &none);
+    return rh_schedule_on(&spec, group->size, a->links.cache->c->platform, *gpus, NULL);
 }
 
 /* Seconds of sums that surely lie beside collectives, as it were: which link is the best to claim. */

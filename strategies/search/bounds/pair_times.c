@@ -70,10 +70,11 @@ static double start_s(const RhBatchOverlap *turns, const RhLayerOp *task, int ha
     return start;
 }
 
-static void run_list(const RhBoundCache *cache, const RhLayerTimes *times, GArray *tasks, int first,
-                     RhBatchOverlap *turns, double *ends_s)
+static void run_list(const RhBoundCache *cache, const RhTimedLayerOps *ops, GArray *tasks,
+                     int first, RhBatchOverlap *turns)
 {
-    const double *seconds = g_hash_table_lookup(times->task_s, tasks);
+    const double *seconds = g_hash_table_lookup(ops->times->task_s, tasks);
+    double *ends_s = ops->ends_s;
     double last_s[] = {turns->last_s[0], turns->last_s[1]};
     for (guint i = 0; i < tasks->len; i++) {
         const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
@@ -104,23 +105,24 @@ static void leave(RhBatchOverlap *turns, int half, const int32_t *left, int32_t 
     turns->pending_s[half] = pending;
 }
 
-void rh_batch_overlap_pair(const RhBoundCache *cache, const RhLayerTimes *times,
-                           const RhLayerOps *items, const RhPairWalk *walk, int32_t forward,
-                           int32_t backward, RhBatchOverlap *turns, double *ends_s)
+void rh_batch_overlap_pair(const RhBoundCache *cache, const RhTimedLayerOps *ops,
+                           const RhPairWalk *walk, int32_t forward, int32_t backward,
+                           RhBatchOverlap *turns)
 {
+    const RhLayerOps *items = ops->items;
     if (forward >= 0 && backward >= 0) {
         const RhLayerPassPair *pair =
             &items->pair[walk->kinds[0][forward]][walk->kinds[1][backward]];
-        run_list(cache, times, pair->tasks, 0, turns, ends_s);
+        run_list(cache, ops, pair->tasks, 0, turns);
         for (int half = 0; half < 2; half++)
-            leave(turns, half, pair->half[half].left, pair->half[half].left_count, ends_s);
+            leave(turns, half, pair->half[half].left, pair->half[half].left_count, ops->ends_s);
         return;
     }
     int half = backward >= 0;
     const RhLayerPass *pass = half ? &items->whole[walk->kinds[1][backward]]
                                    : &items->pass[walk->kinds[0][forward]][RH_SLOT_FORWARD];
-    run_list(cache, times, pass->tasks, half, turns, ends_s);
-    leave(turns, half, pass->left, pass->left_count, ends_s);
+    run_list(cache, ops, pass->tasks, half, turns);
+    leave(turns, half, pass->left, pass->left_count, ops->ends_s);
 }
 
 double *rh_batch_overlap_new(const RhLayerOps *items)
@@ -159,11 +161,12 @@ static double pair_alone_s(RhBoundCache *cache, const RhLayerTimes *times, const
 {
     const RhLayerOps *items = rh_bound_layer_ops(pair->shard);
     g_autofree double *ends_s = rh_batch_overlap_new(items);
+    RhTimedLayerOps ops = {items, times, ends_s};
     double free_s[RH_LANE_LAST] = {0};
     RhBatchOverlap turns = {.free_s = free_s};
     ChunkPairWalk w = walk_of(cache, pair);
     for (int32_t f, b; rh_pair_next(&w.walk, &f, &b);)
-        rh_batch_overlap_pair(cache, times, items, &w.walk, f, b, &turns, ends_s);
+        rh_batch_overlap_pair(cache, &ops, &w.walk, f, b, &turns);
     g_free(w.kinds);
     return free_s[RH_LANE_COMPUTE];
 }
@@ -188,20 +191,13 @@ typedef struct {
     double free_s[RH_LANE_LAST], pending_s[2], last_s[2];
 } PairState;
 
-/* Layers as one set of modules has them. */
-typedef struct {
-    const RhLayerOps *items;
-    const RhLayerTimes *times;
-    double *ends_s; /* owned */
-} PairSet;
-
-static PairState run_set(const RhBoundCache *cache, const PairSet *set, const RhPairWalk *walk,
-                         int32_t f, int32_t b, PairState state)
+static PairState run_set(const RhBoundCache *cache, const RhTimedLayerOps *set,
+                         const RhPairWalk *walk, int32_t f, int32_t b, PairState state)
 {
     RhBatchOverlap turns = {.free_s = state.free_s};
     memcpy(turns.pending_s, state.pending_s, sizeof turns.pending_s);
     memcpy(turns.last_s, state.last_s, sizeof turns.last_s);
-    rh_batch_overlap_pair(cache, set->times, set->items, walk, f, b, &turns, set->ends_s);
+    rh_batch_overlap_pair(cache, set, walk, f, b, &turns);
     memcpy(state.pending_s, turns.pending_s, sizeof turns.pending_s);
     memcpy(state.last_s, turns.last_s, sizeof turns.last_s);
     return state;
@@ -219,13 +215,13 @@ static void take_least(PairState *least, const PairState *other)
 
 static GArray *sets_new(RhBoundCache *cache, const RhChunkPair *pair, const GArray *orders)
 {
-    GArray *sets = g_array_new(FALSE, FALSE, sizeof(PairSet));
+    GArray *sets = g_array_new(FALSE, FALSE, sizeof(RhTimedLayerOps));
     for (guint i = 0; i < orders->len; i++) {
         RhLayout l = pair->shard->layout;
         l.recompute = g_array_index(orders, RhRecompute, i);
         RhShardCost *shard = i == 0 ? pair->shard : rh_bound_shard(cache, &l);
-        PairSet set = {rh_bound_layer_ops(shard),
-                       rh_bound_pair_times(cache, shard, pair->net, pair->stage), NULL};
+        RhTimedLayerOps set = {rh_bound_layer_ops(shard),
+                               rh_bound_pair_times(cache, shard, pair->net, pair->stage), NULL};
         set.ends_s = rh_batch_overlap_new(set.items);
         g_array_append_val(sets, set);
     }
@@ -235,7 +231,7 @@ static GArray *sets_new(RhBoundCache *cache, const RhChunkPair *pair, const GArr
 static void sets_free(GArray *sets)
 {
     for (guint i = 0; i < sets->len; i++)
-        g_free(g_array_index(sets, PairSet, i).ends_s);
+        g_free(g_array_index(sets, RhTimedLayerOps, i).ends_s);
     g_array_unref(sets);
 }
 
@@ -247,10 +243,11 @@ static double open_alone_s(RhBoundCache *cache, const RhChunkPair *pair, const G
     GArray *sets = sets_new(cache, pair, orders);
     ChunkPairWalk w = walk_of(cache, pair);
     for (int32_t f, b; rh_pair_next(&w.walk, &f, &b);) {
-        PairState least = run_set(cache, &g_array_index(sets, PairSet, 0), &w.walk, f, b, state);
+        PairState least =
+            run_set(cache, &g_array_index(sets, RhTimedLayerOps, 0), &w.walk, f, b, state);
         for (guint i = 1; i < sets->len; i++) {
             PairState other =
-                run_set(cache, &g_array_index(sets, PairSet, i), &w.walk, f, b, state);
+                run_set(cache, &g_array_index(sets, RhTimedLayerOps, i), &w.walk, f, b, state);
             take_least(&least, &other);
         }
         state = least;

@@ -115,7 +115,7 @@ static void run_to_item(const RhSegmentGraph *g, RhSegmentStage *s, RhInstrRange
 static void run_pair_items(const RhSegmentGraph *g, RhSegmentStage *s, const RhSlot *slots,
                            RhInstrRange *steps, RhBatchOverlap *turns)
 {
-    const RhLayerOps *items = rh_bound_layer_ops(g->shard);
+    RhTimedLayerOps ops = {rh_bound_layer_ops(g->shard), s->times, g->ends_s};
     RhPairWalk walk =
         rh_stage_program_pair(s->flows->stage_program, slots[0].chunk, slots[1].chunk);
     for (int32_t f, b; rh_pair_next(&walk, &f, &b);) {
@@ -123,7 +123,7 @@ static void run_pair_items(const RhSegmentGraph *g, RhSegmentStage *s, const RhS
             run_to_item(g, s, &steps[0], turns, 0);
         for (int32_t i = 1; b >= 0 && i <= slots[0].beside; i++)
             run_to_item(g, s, &steps[i], turns, 1);
-        rh_batch_overlap_pair(g->cache, s->times, items, &walk, f, b, turns, g->ends_s);
+        rh_batch_overlap_pair(g->cache, &ops, &walk, f, b, turns);
     }
     for (int32_t i = 0; i <= slots[0].beside; i++)
         run_to_item(g, s, &steps[i], turns, i > 0);

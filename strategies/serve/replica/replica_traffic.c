@@ -100,11 +100,11 @@ static void add_groups(const RhReplicaTraffic *w, Shape *shape, double bytes)
     int32_t stage = w->pool.tp * w->pool.dp;
     int32_t members = shape->experts ? rh_pool_expert_ranks(&w->pool) : w->pool.tp;
     g_autofree int32_t *gpus = g_new(int32_t, members + 1);
+    RhCollectiveSpec spec = {.op = shape->op, .algo = shape->algo, .bytes = bytes};
     for (int32_t first = 0; members > 1 && first < stage * w->pool.pp; first += members) {
         for (int32_t i = 0; i < members; i++)
             gpus[i] = w->first_gpu + first + i;
-        g_autoptr(RhSchedule) s =
-            rh_schedule_on(shape->op, shape->algo, members, w->platform, gpus, bytes, NULL, NULL);
+        g_autoptr(RhSchedule) s = rh_schedule_on(&spec, members, w->platform, gpus, NULL);
         if (s)
             add_schedule(w, shape, s, gpus);
     }

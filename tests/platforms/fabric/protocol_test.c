@@ -113,8 +113,8 @@ static void all_readers_take_the_same_time(void)
                 g_autoptr(RhProgram) one =
                     kit_one_collective(places[i].ranks, places[i].size, places[i].stride,
                                        RH_OP_ALL_REDUCE, algos[k], bytes);
-                RhScheduleTime time =
-                    rh_collective_time(one, p, 0, 0, RH_OP_ALL_REDUCE, algos[k], bytes, NULL);
+                RhCollectiveSpec call = {.op = RH_OP_ALL_REDUCE, .algo = algos[k], .bytes = bytes};
+                RhScheduleTime time = rh_collective_time(one, p, 0, 0, &call);
                 g_autofree int32_t *gpus = rh_group_gpus(one, 0, 0);
                 g_autoptr(RhSchedule) s =
                     rh_schedule_of_task(one, rh_program_task(one, 0), p, gpus, NULL);
@@ -129,8 +129,8 @@ static void bytes_of_the_buffer_are_told_as_they_are(void)
 {
     g_autoptr(RhPlatform) p = with_protocols("h100-sxm:8x1,nvlink:450GB/s");
     int32_t gpus[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    g_autoptr(RhSchedule) ll =
-        rh_schedule_on(RH_OP_ALL_GATHER, RH_ALGO_RING_LL, 8, p, gpus, 8e6, NULL, NULL);
+    RhCollectiveSpec call = {.op = RH_OP_ALL_GATHER, .algo = RH_ALGO_RING_LL, .bytes = 8e6};
+    g_autoptr(RhSchedule) ll = rh_schedule_on(&call, 8, p, gpus, NULL);
     RH_CHECK_CLOSE(rh_schedule_wire_bytes(ll), 7e6, 1e-12);
     CU_ASSERT_STRING_EQUAL(rh_algo_name(ll->algo), "ring-ll");
 }

@@ -160,8 +160,8 @@ static void rings_over_a_mesh_move_the_right_data(void)
         for (int32_t m = 0; m < rows[i].members; m++)
             gpus[m] = m * rows[i].stride;
         for (size_t k = 0; k < G_N_ELEMENTS(ops); k++) {
-            g_autoptr(RhSchedule) s = rh_schedule_on(ops[k], RH_ALGO_RING, rows[i].members,
-                                                     platform, gpus, 4e6, NULL, NULL);
+            RhCollectiveSpec call = {.op = ops[k], .algo = RH_ALGO_RING, .bytes = 4e6};
+            g_autoptr(RhSchedule) s = rh_schedule_on(&call, rows[i].members, platform, gpus, NULL);
             CU_ASSERT_PTR_NOT_NULL_FATAL(s);
             check_data(s);
         }

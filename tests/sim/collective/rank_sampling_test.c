@@ -103,7 +103,8 @@ static void few_of_a_row_stand_for_all(void)
         RhOp op = (RhOp)PICK(RH_OP_ALL_REDUCE, RH_OP_ALL_GATHER, RH_OP_REDUCE_SCATTER, RH_OP_SHIFT);
         RhAlgo algo = RH_ALGO_RING;
         RhScheduleTime full = listed(p, platform, op, algo, 1e9);
-        RhScheduleTime few = rh_collective_time(p, platform, 0, 0, op, algo, 1e9, NULL);
+        RhCollectiveSpec call = {.op = op, .algo = algo, .bytes = 1e9};
+        RhScheduleTime few = rh_collective_time(p, platform, 0, 0, &call);
         g_autoptr(RhProgram) shorter = rh_sampled_ranks(p, platform, 0, 0, true);
         RH_CHECK_CLOSE(few.fixed_s, full.fixed_s, 1e-12);
         RH_CHECK_CLOSE(few.moving_s, full.moving_s, 1e-12);
@@ -169,12 +170,12 @@ static void trees_told_in_short_take_as_long(void)
         g_autoptr(RhPlatform) platform = fabric(rng, p->ranks_count, i % 3 == 0);
         if (rh_program_group(p, 0)->size < 2)
             continue;
-        RhPatternTally *once =
-            rh_collective_tally_new(p, platform, 0, 0, RH_OP_ALL_REDUCE, RH_ALGO_TREE, 1e6);
+        RhCollectiveSpec call = {.op = RH_OP_ALL_REDUCE, .algo = RH_ALGO_TREE, .bytes = 1e6};
+        RhPatternTally *once = rh_collective_tally_new(p, platform, 0, 0, &call);
         for (double bytes = 4; bytes < 1e11; bytes *= 100) {
             RhScheduleTime full = listed(p, platform, RH_OP_ALL_REDUCE, RH_ALGO_TREE, bytes);
-            RhScheduleTime few =
-                rh_collective_time(p, platform, 0, 0, RH_OP_ALL_REDUCE, RH_ALGO_TREE, bytes, NULL);
+            call.bytes = bytes;
+            RhScheduleTime few = rh_collective_time(p, platform, 0, 0, &call);
             RH_CHECK_CLOSE(few.fixed_s, full.fixed_s, 1e-12);
             RH_CHECK_CLOSE(few.moving_s, full.moving_s, 1e-12);
             CU_ASSERT_EQUAL(few.linear, full.linear);

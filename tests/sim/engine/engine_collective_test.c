@@ -32,8 +32,9 @@ static double expected_s(const RhProgram *p, const RhPlatform *platform, int32_t
     const RhTask *task = rh_program_task(p, 0);
     const RhGroup *group = rh_program_group(p, task->group);
     g_autofree int32_t *gpus = rh_group_gpus(p, task->group, 0);
-    g_autoptr(RhSchedule) schedule = rh_schedule_on((RhOp)task->op, (RhAlgo)task->algo, group->size,
-                                                    platform, gpus, task->bytes, NULL, NULL);
+    RhCollectiveSpec call = {
+        .op = (RhOp)task->op, .algo = (RhAlgo)task->algo, .bytes = task->bytes};
+    g_autoptr(RhSchedule) schedule = rh_schedule_on(&call, group->size, platform, gpus, NULL);
     *steps = 1;
     if (!schedule) /* hierarchical over nodes with unequal members, say */
         return -1;
