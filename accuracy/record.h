@@ -109,7 +109,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRecord, rh_record_free)
 
 /* Makes a record from the runs that count as measurements. Bars and usual MFUs need at least 8
  * steps in 3 groups. Odds exist per stack with at least 20 runs, per set of kernels, and for all;
- * record_odds.c describes the fit. */
+ * record_memory_odds.c describes the fit. */
 RhRecord *rh_record_make(const RhEvaluation *evaluation);
 /* Replaces the serving part by one made from evaluated services with groups. Returns false, and
  * changes nothing, when there is no such row. */
@@ -172,5 +172,5 @@ double rh_odds_room(const RhOdds *odds, double risk);
 /* Tests odds by leaving out each group of one table, model and device, or each table, among tables
  * that report failures (record_trial.c). */
 RhOddsTrial rh_record_try_odds(const RhEvaluation *evaluation, bool tables);
-/* Appends the curves of these runs to a list of RhOdds*, stacks first (record_odds.c). */
+/* Appends the curves of these runs to a list of RhOdds*, stacks first (record_memory_odds.c). */
 void rh_record_make_odds(const RhEvaluation *evaluation, GPtrArray *list);

@@ -232,7 +232,9 @@ static const RhOption *const tables[] = {
 
 const RhCommand rh_command_simulate = {
     .name = "simulate",
-    .operands = "",
+    .operands = "[PLAN.json#RANK]",
+    .operands_high = 1,
+    .operand_is_layout = true,
     .summary = "what happens, second by second, with exactly this layout?",
     .about = "Simulates one optimizer step: kernels, collectives and transfers of all ranks\n"
              "on a network with shared links. The table splits the step of the mean GPU and\n"
@@ -242,6 +244,8 @@ const RhCommand rh_command_simulate = {
              "in the JSON, say so. The answer also says how likely the layout is to fit, by\n"
              "a curve of measured runs; with --risk or --limit memory<=X, exit status 1\n"
              "says that it is not safe enough.\n\n"
+             "PLAN.json#RANK, a file of `plan -o` or `simulate -o`, stands for -w, -p and the\n"
+             "other options of its question; what is given beside it goes first.\n\n"
              "--from FILE simulates what your own launch trains: a script or a configuration\n"
              "of Megatron-LM, TorchTitan, DeepSpeed, NeMo, MaxText, axolotl or LLaMA-Factory\n"
              "(docs/guide/launch-files.md). Options that are given go before what it says.\n\n"
@@ -265,8 +269,7 @@ const RhCommand rh_command_simulate = {
              "`rehearse show strategies` lists the keys of a layout and their defaults.\n",
     .examples = "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
                 "    --seq 8192 -s tp4,pp8,mb1,recompute=selective\n"
-                "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
-                "    --seq 8192 -s plan.json#2 --trace run.trace.json.gz -o run.json\n"
+                "rehearse simulate plan.json#2 --trace run.trace.json.gz -o run.json\n"
                 "rehearse simulate -w llama-3.1-8b -p llama3-roce:8 --gpus 32 \\\n"
                 "    --global-batch 64 --seq 4096 -s tp8,dp4 --on 0,2,4,6 --beside other.json\n"
                 "rehearse simulate --program all_reduce.0.et -p dgx-h100 -o run.json",

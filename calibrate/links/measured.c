@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/intern.h"
-#include "base/log_prefix.h"
+#include "base/log_prefix_strip.h"
 
 static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables,
                                                   &rh_format_osu,        &rh_format_nvbandwidth,

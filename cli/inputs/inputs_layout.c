@@ -1,8 +1,6 @@
 /* The layout that a question is about: typed, of a file or of a result; completed, canonical, legal. */
 #include "cli/inputs/inputs.h"
 
-#include <string.h>
-
 #include "base/error.h"
 #include "cli/inputs/result.h"
 #include "strategies/train/open_knobs.h"
@@ -10,7 +8,7 @@
 bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, GError **error)
 {
     RhLayout layout = rh_train_default(&in->c);
-    bool is_result = strchr(strategy, '#') || g_str_has_suffix(strategy, ".json");
+    bool is_result = rh_result_is_named(strategy);
     bool is_file = !is_result && g_file_test(strategy, G_FILE_TEST_EXISTS) &&
                    !g_file_test(strategy, G_FILE_TEST_IS_DIR); /* a pipe, too */
     if (is_result ? !rh_result_layout(strategy, &layout, error)

@@ -6,12 +6,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/nearest_names.h"
-#include "cli/output/terminal.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
-#include "strategies/train/open_knobs.h"
-
-#define DIGITS_FRAC 1e-6 /* of a step: the file has nine digits */
 
 /* "15-16-15", caller frees. */
 static char *stage_layers_text(RhJson *doc, const RhJsonNode *list)
@@ -251,6 +247,11 @@ void rh_result_free(RhResult *r)
     g_free(r);
 }
 
+bool rh_result_is_named(const char *strategy)
+{
+    return strchr(strategy, '#') || g_str_has_suffix(strategy, ".json");
+}
+
 bool rh_result_split(const char *spec, char **path, int64_t *rank, GError **error)
 {
     const char *hash = g_file_test(spec, G_FILE_TEST_IS_REGULAR) ? NULL : strrchr(spec, '#');
@@ -319,9 +320,7 @@ bool rh_result_refuse(const char *spec, GError *why, GError **error)
     return rh_json_finish(doc, error);
 }
 
-/* A workload or platform named by a path relative to where the result was made: as it stands, else
- * beside the result. */
-static char *find_again(const RhResult *r, const char *spec)
+char *rh_result_input_file(const RhResult *r, const char *spec)
 {
     bool is_path = strchr(spec, '/') || g_str_has_suffix(spec, ".json");
     if (!is_path || g_file_test(spec, G_FILE_TEST_EXISTS))
@@ -331,68 +330,39 @@ static char *find_again(const RhResult *r, const char *spec)
     return g_strdup(g_file_test(beside, G_FILE_TEST_EXISTS) ? beside : spec);
 }
 
-RhInputs *rh_result_inputs(const RhResult *r, const GPtrArray *more_sets, bool *changed,
-                           GError **error)
+static void add_option(GStrvBuilder *words, const char *name, const char *value)
 {
+    g_strv_builder_add(words, name);
+    g_strv_builder_add(words, value);
+}
+
+static void add_number(GStrvBuilder *words, const char *name, int64_t value)
+{
+    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+    add_option(words, name, text);
+}
+
+char **rh_result_options(const char *spec, GError **error)
+{
+    g_autofree char *path = NULL;
+    int64_t rank = 1;
+    if (!rh_result_split(spec, &path, &rank, error))
+        return NULL;
+    g_autoptr(RhResult) r = rh_result_load(path, error);
+    if (!r || !rh_result_plan(r, rank, error))
+        return NULL;
+    g_autofree char *workload = rh_result_input_file(r, r->workload);
+    g_autofree char *platform = rh_result_input_file(r, r->platform);
     g_autoptr(GStrvBuilder) words = g_strv_builder_new();
-    g_strv_builder_addv(words, (const char **)r->sets);
-    for (guint i = 0; more_sets && i < more_sets->len; i++)
-        g_strv_builder_add(words, g_ptr_array_index(more_sets, i));
-    g_auto(GStrv) sets = g_strv_builder_end(words);
-    g_autofree char *workload = find_again(r, r->workload);
-    g_autofree char *platform = find_again(r, r->platform);
-    RhInputsSpec spec = {.workload = workload,
-                         .platform = platform,
-                         .stack = r->stack,
-                         .dtype = r->dtype,
-                         .global_batch = r->global_batch,
-                         .sequence = r->sequence,
-                         .gpus = r->gpus,
-                         .seed = r->seed,
-                         .sets = (const char *const *)sets,
-                         .argv = (const char *const *)r->argv};
-    RhInputs *in = rh_inputs_load(&spec, error);
-    if (in && changed)
-        *changed = g_strcmp0(in->model->hash, r->workload_hash) != 0 ||
-                   g_strcmp0(in->hardware->hash, r->platform_hash) != 0;
-    return in;
-}
-
-bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhReplay *out, GError **error)
-{
-    bool changed = false;
-    out->result = rh_result_load(path, error);
-    out->plan = out->result ? rh_result_plan(out->result, rank, error) : NULL;
-    out->in = out->plan ? rh_result_inputs(out->result, NULL, &changed, error) : NULL;
-    if (!out->in)
-        return false;
-    if (changed)
-        rh_terminal_hint("warning: an input changed since this result was written");
-    RhLayout settled = out->plan->r.layout;
-    GError *why = NULL;
-    g_autofree char *spec = g_strdup_printf("%s#%" G_GINT64_FORMAT, path, rank);
-    if (!rh_train_settle_layout(&out->in->c, &settled, &why))
-        return rh_result_refuse(spec, why, error);
-    out->r = rh_rehearse_settled(&out->in->c, &out->plan->r.layout, out->result->seed,
-                                 &out->program, drawn ? &out->run : NULL, error);
-    if (!out->r)
-        return false;
-    double recorded_s = out->plan->r.step_time_s, now_s = out->r->step_time_s;
-    if (fabs(now_s - recorded_s) > DIGITS_FRAC * now_s) {
-        g_autofree char *line =
-            g_strdup_printf("note: recorded %.6g s, performed now %.6g s (--quick, --jitter or "
-                            "another version)",
-                            recorded_s, now_s);
-        rh_terminal_hint(line);
-    }
-    return true;
-}
-
-void rh_replay_clear(RhReplay *again)
-{
-    rh_rehearsal_free(again->r);
-    rh_run_free(again->run);
-    rh_program_free(again->program);
-    rh_inputs_free(again->in);
-    rh_result_free(again->result);
+    add_option(words, "--workload", workload);
+    add_option(words, "--platform", platform);
+    add_option(words, "--stack", r->stack);
+    add_option(words, "--dtype", r->dtype);
+    add_number(words, "--gpus", r->gpus);
+    add_number(words, "--global-batch", r->global_batch);
+    add_number(words, "--seq", r->sequence);
+    for (char **set = r->sets; *set; set++)
+        add_option(words, "--set", *set);
+    add_option(words, "--strategy", spec);
+    return g_strv_builder_end(words);
 }

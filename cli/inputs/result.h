@@ -24,6 +24,8 @@ RhResult *rh_result_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RE
 void rh_result_free(RhResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhResult, rh_result_free)
 
+/* Is a layout named by a result, as RESULT.json#RANK or its file, and not written out? */
+bool rh_result_is_named(const char *strategy);
 /* "plan.json#2" -> path and 2; without '#', or the name of a file: 1. RH_ERROR_USAGE. */
 bool rh_result_split(const char *spec, char **path, int64_t *rank,
                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -35,6 +37,12 @@ bool rh_result_layout(const char *spec, RhLayout *out, GError **error) G_GNUC_WA
 /* That the layout behind it is refused: `why`, at the place where the file says the key at fault. Takes `why`;
  * RH_ERROR_INPUT; false. */
 bool rh_result_refuse(const char *spec, GError *why, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Returns a workload or platform that is named by a path relative to where the result was made: as it stands, else beside
+ * the result. Caller frees. */
+char *rh_result_input_file(const RhResult *result, const char *spec) G_GNUC_WARN_UNUSED_RESULT;
+/* Returns the options that ask the question behind "plan.json#2" with that layout: "--workload", its value and so on,
+ * NULL-ended; caller frees. */
+char **rh_result_options(const char *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the inputs that the result was made from, with more `--set`s. A file that changed since is
  * a warning, told through *changed. */
 RhInputs *rh_result_inputs(const RhResult *result, const GPtrArray *more_sets, bool *changed,

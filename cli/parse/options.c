@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/nearest_names.h"
 #include "cli/inputs/launch_input.h"
+#include "cli/inputs/result.h"
 #include "cli/parse/commands.h"
 
 #define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))
@@ -397,7 +398,16 @@ static void forget(Reading *r, const RhOption *o)
         g_ptr_array_remove_range(r->arguments->recorded, at, 2);
 }
 
-/* Reads one option that a launch of the user's stands for; one that is given goes before it, but for
+/* Takes an operand back. */
+static void forget_operand(Reading *r, const char *word)
+{
+    guint at = 0;
+    g_ptr_array_set_size(r->arguments->operands, 0);
+    if (g_ptr_array_find_with_equal_func(r->arguments->recorded, word, g_str_equal, &at))
+        g_ptr_array_remove_index(r->arguments->recorded, at);
+}
+
+/* Reads one option that a launch of the user's or a result stands for; one that is given goes before it, but for
  * a layout, of which knobs that are not given are its. */
 static bool read_launched(Reading *r, const char *word, const char *value, GString *said,
                           GError **error)
@@ -449,6 +459,44 @@ static bool read_launch(Reading *r, GError **error)
     return a->launch_options != NULL;
 }
 
+/* Takes an operand that names a layout of a result as --strategy. */
+static bool read_layout_operand(Reading *r, GError **error)
+{
+    RhArguments *a = r->arguments;
+    const RhOption *o = rh_options_find(r->command, "strategy", strlen("strategy"));
+    if (!r->command->operand_is_layout || a->operands->len != 1)
+        return true;
+    const char *word = a->operands->pdata[0];
+    if (!rh_result_is_named(word))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: \"%s\" is no plan.json#RANK\nhelp: a layout stands behind -s",
+                       r->command->name, word);
+    if (a->strategy)
+        return rh_fail(error, RH_ERROR_USAGE, "%s: --strategy and \"%s\" are two layouts",
+                       r->command->name, word);
+    forget_operand(r, word);
+    return mark_seen(r, o, word, error) && store_value(o, word, a, error);
+}
+
+/* Reads the options of the question behind a layout of a result, where no model and no platform is given; others that are
+ * given go before them. */
+static bool read_result(Reading *r, GError **error)
+{
+    RhArguments *a = r->arguments;
+    if (!read_layout_operand(r, error))
+        return false;
+    const RhOption *o = rh_options_find(r->command, "strategy", strlen("strategy"));
+    if (!o || !o->layout_keys || !a->strategy || !rh_result_is_named(a->strategy) || a->launch ||
+        given_of(r, "workload|platform|program"))
+        return true;
+    g_autoptr(GString) said = g_string_new(NULL);
+    a->launch_options = rh_result_options(a->strategy, error);
+    for (char **word = a->launch_options; word && *word; word += 2)
+        if (!read_launched(r, word[0], word[1], said, error))
+            return false;
+    return a->launch_options != NULL;
+}
+
 bool rh_options_parse(const RhCommand *command, int count, char **words, RhArguments *arguments,
                       GError **error)
 {
@@ -462,7 +510,7 @@ bool rh_options_parse(const RhCommand *command, int count, char **words, RhArgum
         return false;
     if (arguments->help_short || arguments->help_long)
         return true;
-    if (!read_launch(&r, error))
+    if (!read_launch(&r, error) || !read_result(&r, error))
         return false;
     bool complete = check_complete(&r, error);
     if (!complete && arguments->launch_words)

@@ -70,8 +70,10 @@ typedef struct {
     const struct RhTopic *topics; /* what the first operand may be; NULL: files */
     const char *operands;         /* as shown in the usage line, "" for none */
     int32_t operands_low, operands_high;
-    const char *summary;           /* one line */
-    const char *about;             /* --help: what it does, how to read the answer */
+    bool
+        operand_is_layout; /* plan.json#RANK in place of --strategy and of the question's options */
+    const char *summary;   /* one line */
+    const char *about;     /* --help: what it does, how to read the answer */
     char *(*about_rows)(void);     /* lines that follow it, made from a table; NULL: none */
     const char *examples;          /* --help: commands to copy, one a line */
     const RhOption *const *tables; /* NULL-ended */

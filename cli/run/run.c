@@ -438,7 +438,9 @@ static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own
 
 const RhCommand rh_command_run = {
     .name = "run",
-    .operands = "",
+    .operands = "[PLAN.json#RANK]",
+    .operands_high = 1,
+    .operand_is_layout = true,
     .summary = "how long does the whole run take, with failures and checkpoints?",
     .about = "Takes a step's time (simulated, of the best layout or of -s; or --step-time) and\n"
              "draws whole runs: components fail at published rates, failures are noticed,\n"
@@ -455,7 +457,8 @@ const RhCommand rh_command_run = {
                 "    --tokens 15.6T --goodput 90%\n"
                 "rehearse run -w llama-3.1-70b -p dgx-h100:128 --global-batch 1024 --seq 8192 \\\n"
                 "    --step-time 6.3s --tokens 2T --policy spares --spares hot=4 \\\n"
-                "    --checkpoint every=20min,storage=100GB/s,async",
+                "    --checkpoint every=20min,storage=100GB/s,async\n"
+                "rehearse run plan.json#1 --tokens 2T",
     .tables = tables,
     .run = run,
 };

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/log_prefix.h"
+#include "base/log_prefix_strip.h"
 #include "report/format.h"
 #include "validate/runs/gpu_trace.h"
 #include "validate/runs/training_log.h"

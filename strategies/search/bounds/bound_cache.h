@@ -253,7 +253,7 @@ double rh_bound_open_sums_s(RhBoundCache *cache, const RhLayout *plain,
 double rh_bound_graph_s(RhBoundCache *cache, const RhLayout *layout);
 /* Returns the seconds that communication adds to the path: until the first slot has its parameters,
  * in and after the slots that are their chunk's first or last, and after the end. `net`: the
- * layout's network or one of its others. (segment_path.c) */
+ * layout's network or one of its others. (segment_exposed_comm.c) */
 double rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *layout, const RhGroupNetwork *net,
                             const RhSchedulePath *path);
 /* Returns RhSchedulePathCosts.behind_s of the network, from the interference of messages with

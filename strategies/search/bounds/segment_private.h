@@ -1,5 +1,5 @@
 #pragma once
-/* Segment graph: state shared by segment_graph.c, segment_stage.c and segment_path.c. */
+/* Segment graph: state shared by segment_graph.c, segment_stage.c and segment_exposed_comm.c. */
 #include "strategies/search/bounds/gradient_interference.h"
 
 /* A gather or scatter of parameters on a lane: earliest start, time of its bytes on the link, and

@@ -1,4 +1,4 @@
-#include "base/log_prefix.h"
+#include "base/log_prefix_strip.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Prefixes before the lines of a log: those that the lines share become spaces. */
-#include "base/log_prefix.h"
+#include "base/log_prefix_strip.h"
 
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void dates_stay_for_those_who_ask(void)
 
 int main(void)
 {
-    return rh_test_main("log_prefix",
+    return rh_test_main("log_prefix_strip",
                         (RhTest[]){{"shared_prefixes_become_spaces", shared_prefixes_become_spaces},
                                    {"most_lines_decide", most_lines_decide},
                                    {"what_is_no_prefix_stays", what_is_no_prefix_stays},
