@@ -39,16 +39,21 @@ static bool fill_sequence(RhArguments *a, GError **error)
     return m != NULL;
 }
 
+static RhPlanOptions options_of(const RhArguments *a, bool alone)
+{
+    return (RhPlanOptions){.top = 1,
+                           .gap_frac = 0.01,
+                           .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
+                           .quick = true,
+                           .best_alone = alone,
+                           .jobs = (int32_t)a->jobs,
+                           .timeout_s = rh_terminal_left_s(a->timeout_s),
+                           .progress = rh_terminal_progress};
+}
+
 static RhPlan *best_of(const RhArguments *a, const RhProblem *c, bool alone, GError **error)
 {
-    RhPlanOptions options = {.top = 1,
-                             .gap_frac = 0.01,
-                             .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
-                             .quick = true,
-                             .best_alone = alone,
-                             .jobs = (int32_t)a->jobs,
-                             .timeout_s = rh_terminal_left_s(a->timeout_s),
-                             .progress = rh_terminal_progress};
+    RhPlanOptions options = options_of(a, alone);
     RhPlan *plan = rh_plan(c, &options, error);
     rh_terminal_progress_end();
     return plan;
@@ -60,12 +65,17 @@ static const RhRehearsal *first_of(const RhPlan *plan)
                                                            : NULL;
 }
 
+static void clear_adapters(void *adapters)
+{
+    rh_memory_saver_clear(&((RhAdapterMemory *)adapters)->fastest);
+}
+
 /* Adapters with which some layout fits: of 16 bits, and in 4 bits. */
-static GArray *adapters_of(const RhArguments *a, const RhProblem *c)
+static GArray *adapters_of(const RhArguments *a, const RhProblem *c, double room_bytes)
 {
     static const RhFrozenFormat *const formats[] = {NULL, &rh_frozen_format_nf4};
-    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhMemorySaver));
-    g_array_set_clear_func(out, rh_memory_saver_clear);
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhAdapterMemory));
+    g_array_set_clear_func(out, clear_adapters);
     for (size_t i = 0; c->job.lora.rank == 0 && i < G_N_ELEMENTS(formats); i++) {
         RhProblem changed = *c;
         changed.job.lora.rank = RH_MEMORY_RANK_PROPOSED;
@@ -74,11 +84,15 @@ static GArray *adapters_of(const RhArguments *a, const RhProblem *c)
         const RhRehearsal *best = first_of(plan);
         if (!best)
             continue;
-        RhMemorySaver found = {.change = g_strdup_printf("lora.rank=%d%s", RH_MEMORY_RANK_PROPOSED,
-                                                         formats[i] ? " lora.base=nf4" : ""),
-                               .layout = best->layout,
-                               .peak_bytes = best->memory.peak_bytes,
-                               .segment_s = best->bound_segment_s};
+        RhPlanOptions options = options_of(a, true);
+        RhAdapterMemory found = {
+            .fastest = {.change = g_strdup_printf("lora.rank=%d%s", RH_MEMORY_RANK_PROPOSED,
+                                                  formats[i] ? " lora.base=nf4" : ""),
+                        .layout = best->layout,
+                        .peak_bytes = best->memory.peak_bytes,
+                        .segment_s = best->bound_segment_s},
+            .least = rh_memory_smallest(&changed, &options, rh_deadline_in(options.timeout_s),
+                                        room_bytes)};
         g_array_append_val(out, found);
     }
     return out;
@@ -122,9 +136,8 @@ static int judge_best(const RhArguments *a, RhInputs *in, RhMemoryFit *fit, GErr
     if (!plan)
         return 3;
     fit->plan = plan;
-    fit->searched = true;
     fit->r = plan->entries->len > 0 ? g_ptr_array_index(plan->entries, 0) : NULL;
-    g_autoptr(GArray) adapters = fit->r ? NULL : adapters_of(a, &in->c);
+    g_autoptr(GArray) adapters = fit->r ? NULL : adapters_of(a, &in->c, in->question.safe_bytes);
     fit->adapters = adapters;
     if (fit->r)
         fit->reach = rh_memory_reach(&in->c, &fit->r->layout, in->question.safe_bytes);
@@ -133,7 +146,7 @@ static int judge_best(const RhArguments *a, RhInputs *in, RhMemoryFit *fit, GErr
 
 static int run_training(RhArguments *a, GError **error)
 {
-    bool batch_assumed = a->global_batch == 0;
+    bool batch_assumed = a->global_batch == 0, sequence_assumed = a->sequence == 0;
     if (!fill_sequence(a, error))
         return 3;
     a->global_batch = MAX(a->global_batch, 1);
@@ -145,7 +158,10 @@ static int run_training(RhArguments *a, GError **error)
     RhMemoryBudget room = rh_memory_budget(&in->c, NULL, 0, fmax(a->risk_frac, RH_RISK_LEAST));
     in->question.safe_bytes = room.ranked_bytes;
     in->question.most_bytes = room.most_bytes;
-    RhMemoryFit fit = {.q = &in->question, .batch_assumed = batch_assumed};
+    RhMemoryFit fit = {.q = &in->question,
+                       .sequence_assumed = sequence_assumed && a->sequence > 0,
+                       .batch_assumed = batch_assumed,
+                       .strategy = a->strategy};
     return a->strategy ? judge_given(a, in, &fit, error) : judge_best(a, in, &fit, error);
 }
 

@@ -2,19 +2,26 @@
 /* Formats answers of `memory`: whether a model fits, how much more would, and what makes room. */
 #include "report/report.h"
 #include "strategies/search/memory_largest.h"
+#include "strategies/search/memory_smallest.h"
 #include "strategies/serve/cache/kv_budget.h"
+
+/* Adapters in place of weights with which some layout fits. */
+typedef struct {
+    RhMemorySaver fastest; /* by lower bounds, of what fits as surely as was asked */
+    RhSmallestMemory least;
+} RhAdapterMemory;
 
 /* Training. Everything is borrowed. */
 typedef struct {
     const RhQuestion *q;
     const RhRehearsal *r; /* of the layout, without a step; NULL: no layout fits */
     RhLargestMemory reach;
-    bool searched;             /* the layout is the best that fits; else it was given */
-    bool batch_assumed;        /* the global batch is not the user's */
+    const char *strategy;                 /* the layout as it was given; NULL: the best that fits */
+    bool sequence_assumed, batch_assumed; /* not the user's */
     const GArray *room_makers; /* RhMemorySaver, where it does not fit; NULL: none were sought */
     const RhRehearsal *other;  /* where it does not fit: the best that does on as many GPUs */
     const RhPlan *plan;        /* without a layout: what was searched; else NULL */
-    const GArray *adapters; /* RhMemorySaver: with what adapters a layout fits, where none does */
+    const GArray *adapters;    /* RhAdapterMemory, where no layout fits */
 } RhMemoryFit;
 
 bool rh_memory_fit_holds(const RhMemoryFit *fit);

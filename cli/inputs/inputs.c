@@ -12,6 +12,7 @@
 #include "platforms/devices/power.h"
 #include "platforms/facts.h"
 #include "report/format.h"
+#include "report/next_command.h"
 #include "workloads/hub.h"
 
 /* --- loading --- */
@@ -52,13 +53,7 @@ static bool check_gpus(const RhInputs *in, GError **error)
     int32_t nodes = (in->c.job.gpus + each - 1) / each;
     if (in->c.job.gpus <= there)
         return true;
-    const char *colon = strchr(in->platform_spec, ':');
-    bool one_line = strchr(in->platform_spec, ',') || (colon && strchr(colon, 'x'));
-    g_autofree char *said =
-        g_strndup(in->platform_spec, colon ? (gsize)(colon - in->platform_spec) : G_MAXINT16);
-    g_autofree char *name = rh_text_path(said);
-    g_autofree char *help = one_line ? g_strdup_printf("--set nodes=%d", nodes)
-                                     : g_strdup_printf("-p %s:%d", name, nodes);
+    g_autofree char *help = rh_report_nodes_words(in->platform_spec, nodes);
     return rh_fail(error, RH_ERROR_USAGE, "%d GPUs are asked for, %s has %d\nhelp: %s",
                    in->c.job.gpus, in->platform_spec, there, help);
 }

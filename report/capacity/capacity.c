@@ -3,6 +3,7 @@
 #include "base/table.h"
 #include "report/capacity/capacity_words.h"
 #include "report/format.h"
+#include "report/next_command.h"
 #include "strategies/search/evidence_key.h"
 
 #define ROWS_MAX   20
@@ -382,25 +383,12 @@ static void append_next(GString *out, const RhCapacityAnswer *a)
     if (which < 0)
         return;
     const RhCapacityCell *cell = cell_at(a, (guint)which);
-    const RhQuestion *q = a->questions[which];
-    g_autofree char *workload = rh_text_path(q->workload_spec);
-    g_autofree char *platform = rh_text_path(cell->platform);
-    g_autofree char *stack = rh_text_path(q->c->stack->spec);
-    g_string_append_printf(out,
-                           "next: rehearse plan -w %s -p %s --gpus %d \\\n"
-                           "      --global-batch %" G_GINT64_FORMAT " --seq %" G_GINT64_FORMAT,
-                           workload, platform, cell->c.job.gpus, cell->c.job.global_batch,
-                           cell->c.job.sequence);
-    if (q->c->job.recipe != &rh_recipe_bf16)
-        g_string_append_printf(out, " --dtype %s", q->c->job.recipe->name);
-    g_string_append_printf(out, " --stack %s", stack);
-    for (const char *const *set = q->sets; *set; set++)
-        if ((!g_str_has_prefix(*set, "nodes=") || strpbrk(cell->platform, ".:/")) &&
-            !g_str_has_prefix(*set, "price_per_gpu_hour=")) {
-            g_autofree char *word = rh_text_path(*set);
-            g_string_append_printf(out, " \\\n      --set %s", word);
-        }
-    g_string_append_c(out, '\n');
+    rh_report_next_plan(out, &(RhNextPlan){.q = a->questions[which],
+                                           .command = "plan",
+                                           .platform = cell->platform,
+                                           .gpus = cell->c.job.gpus,
+                                           .global_batch = cell->c.job.global_batch,
+                                           .sequence = cell->c.job.sequence});
 }
 
 /* Appends what failures add to the runs, where they are counted. */

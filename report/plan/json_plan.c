@@ -227,7 +227,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_json_put_bool(w, "timed_out", plan->timed_out);
     put_counts(w, plan);
     rh_put_known(w, "proof_bound_s", plan->proof_bound_s);
-    rh_put_known(w, "states_bytes", plan->states_bytes);
+    rh_put_known(w, "states_bytes", rh_training_states_bytes(&plan->states));
     rh_json_put_number(w, "memory_ranked_bytes", plan->ranked_bytes);
     put_entries(w, q, plan);
     put_families(w, plan);

@@ -54,7 +54,8 @@ static void append_nothing_fits(GString *out, const RhQuestion *q, const RhPlan 
                       .most_bytes,
            whole = rh_text_gib(fmin(most, capacity) * c->job.gpus);
     g_autofree char *holds = rh_text_count(llround(whole));
-    g_autofree char *states = rh_text_count(llround(rh_text_gib(plan->states_bytes)));
+    g_autofree char *states =
+        rh_text_count(llround(rh_text_gib(rh_training_states_bytes(&plan->states))));
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *cuts = rh_text_count(plan->cuts_count);
     g_string_append_printf(out, "%sno layout fits%s: %d GPU%s hold%s %s GiB", RH_TEXT_BOLD(style),
@@ -62,10 +63,10 @@ static void append_nothing_fits(GString *out, const RhQuestion *q, const RhPlan 
                            c->job.gpus == 1 ? "s" : "", holds);
     if (most < capacity)
         g_string_append(out, " within the limit");
-    if (plan->states_bytes > 0)
+    if (rh_training_states_bytes(&plan->states) > 0)
         g_string_append_printf(out, "; the training states\nof %s alone are %s GiB, %.1f GiB a GPU",
                                c->model->name, states,
-                               rh_text_gib(plan->states_bytes) / c->job.gpus);
+                               rh_text_gib(rh_training_states_bytes(&plan->states)) / c->job.gpus);
     if (plan->legal_count > 0)
         g_string_append_printf(out, "\nlayouts: %s valid, 0 fit\n", legal);
     else

@@ -83,8 +83,19 @@ typedef struct {
     int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number */
     RhConstraint constraint; /* CONSTRAINT: the one */
     char *effect;            /* owned */
-    double peak_bytes;
+    double peak_bytes;       /* the least that any layout needs then */
+    RhLayout layout;         /* that one */
+    /* GPUS: the most of those tried with which nothing fits, and the least that a layout needs
+     * there; 0: none was tried, or none is legal */
+    int64_t short_value;
+    double short_bytes;
 } RhSmallestChange;
+
+/* Bytes of the training states of the whole model, once. */
+typedef struct {
+    double weights, gradients, optimizer;
+} RhTrainingStates;
+double rh_training_states_bytes(const RhTrainingStates *states);
 
 /* Result of one stack under `--stack any`. */
 typedef struct {
@@ -148,9 +159,9 @@ typedef struct {
                              quicker than the best entry; else NULL. As those of families */
     /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
     GPtrArray *near_misses;
-    GPtrArray *changes;  /* RhSmallestChange*, when nothing fits or is safe, smallest first */
-    double states_bytes; /* when nothing fits: training states of the whole model */
-    double wall_s;       /* not printed in JSON */
+    GPtrArray *changes;      /* RhSmallestChange*, when nothing fits or is safe, smallest first */
+    RhTrainingStates states; /* when nothing fits; else 0 */
+    double wall_s;           /* not printed in JSON */
     /* RhPlanOther, of every stack that was asked, this one too; NULL: one alone was. Frees what it
      * holds */
     GArray *others;

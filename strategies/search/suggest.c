@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "strategies/framework_rules.h"
-#include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/memory_budget.h"
+#include "strategies/search/memory_smallest.h"
 
 char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
 {
@@ -20,57 +20,6 @@ char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
     g_autofree char *part = rh_quantity_format(m->at_peak_bytes[largest], RH_QUANTITY_BYTES, 3);
     return g_strdup_printf("needs %s, %s more than the %s of a GPU; stage %d holds %s of %s", need,
                            over, limit, m->stage, part, rh_memory_name((RhMemoryUse)largest));
-}
-
-/* Search for the least memory that any layout of a changed question needs, if it is at most the
- * first `peak_bytes`. */
-typedef struct {
-    RhBoundCache *cache;
-    bool some;         /* some layout needs at most that */
-    double peak_bytes; /* the least so far */
-} Least;
-
-static bool keep_least(const RhLayout *layout, void *user)
-{
-    Least *least = user;
-    RhTrainMemory m;
-    if (rh_bound_memory_within(least->cache, layout, least->peak_bytes, &m)) {
-        least->peak_bytes = m.peak_bytes;
-        least->some = true;
-    }
-    return true;
-}
-
-/* Bytes of weights, gradients and optimizer states of the model, once. */
-static double states_bytes(const RhProblem *c)
-{
-    bool frozen = c->job.lora.rank > 0; /* adapters are negligible */
-    double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
-    bool least = c->job.narrow_weights || (c->stack->casts_masters && rh_has_masters(c));
-    double weights = least ? 0 : rh_weight_bytes(c);
-    if (frozen && c->job.frozen) /* its embedding and head are wider */
-        weights = fmin(weights, c->job.frozen->bytes);
-    return (double)rh_model_params(c->model) * (weights + trained);
-}
-
-/* Can the states fit? All GPUs together hold them at least once, so one of them holds its share or
- * more. The factor allows for rounding. */
-static bool states_fit(const RhProblem *c, double most_bytes)
-{
-    return states_bytes(c) / c->job.gpus * (1 - 1e-9) <= most_bytes;
-}
-
-/* Least peak of all layouts; INFINITY where every one needs more than `most_bytes`. */
-static double least_peak(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
-                         double most_bytes)
-{
-    if (!states_fit(c, most_bytes))
-        return (double)INFINITY;
-    g_autoptr(RhBoundCache) cache = rh_bound_new(c);
-    cache->deadline = deadline;
-    Least least = {cache, false, most_bytes};
-    rh_space_walk(c, o->constraints, o->constraints_count, deadline, keep_least, &least);
-    return least.some ? least.peak_bytes : (double)INFINITY;
 }
 
 static bool count_one(const RhLayout *layout, void *user)
@@ -210,8 +159,8 @@ static double safe_bytes(const RhProblem *c, const RhPlanOptions *o)
     return rh_memory_budget(c, o->constraints, o->constraints_count, o->risk_frac).ranked_bytes;
 }
 
-/* Least memory of the question with one number changed; INFINITY when nothing fits. */
-static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
+/* Least memory of the question with one number changed, safe or, with `any`, however much. */
+static RhSmallestMemory least_with(const Search *s, RhChangeKind kind, int64_t value, bool any)
 {
     g_autoptr(RhPlatform) wider = rh_platform_copy(s->c->platform);
     RhProblem changed = *s->c;
@@ -225,25 +174,30 @@ static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
         changed.job.gpus = (int32_t)value;
         wider->nodes_count = MAX(wider->nodes_count, (changed.job.gpus + each - 1) / each);
     }
-    return least_peak(&changed, s->o, s->deadline, safe_bytes(&changed, s->o));
+    return rh_memory_smallest(&changed, s->o, s->deadline,
+                              any ? (double)INFINITY : safe_bytes(&changed, s->o));
 }
 
 /* Finds, between `fails` and `fits`, a factor of two apart, the value nearest to `fails` that fits,
- * in eighths of the interval rounded to whole `unit`s. */
-static int64_t refine(const Search *s, RhChangeKind kind, int64_t fails, int64_t fits, int64_t unit,
-                      double *peak)
+ * in eighths of the interval rounded to whole `unit`s. Of *change `value`, `peak_bytes` and
+ * `layout` are those of `fits` and become the found one's; `short_value` is `fails` and becomes
+ * the nearest to it that was tried. */
+static void refine(const Search *s, int64_t unit, RhSmallestChange *change)
 {
+    int64_t fails = change->short_value, fits = change->value;
     for (int64_t k = 1; k < 8; k++) {
         int64_t value = fails + (fits - fails) * k / 8 / unit * unit;
-        if (value == fails)
+        if (value == change->short_value)
             continue;
-        double there = fitting_peak(s, kind, value);
-        if (isfinite(there)) {
-            *peak = there;
-            return value;
+        RhSmallestMemory there = least_with(s, change->kind, value, false);
+        if (there.some) {
+            change->value = value;
+            change->peak_bytes = there.peak_bytes;
+            change->layout = there.layout;
+            return;
         }
+        change->short_value = value;
     }
-    return fits;
 }
 
 /* Doubles or halves one number until something fits, then searches between the last two values. */
@@ -254,15 +208,32 @@ static void try_number(Search *s, RhChangeKind kind, int64_t old, int64_t unit, 
         int64_t value = grows ? before * 2 : before / 2;
         if (value < low || value > 1 << 22 || rh_deadline_passed(s->deadline))
             return;
-        double peak = fitting_peak(s, kind, value);
-        if (isfinite(peak)) {
-            value = refine(s, kind, before, value, unit, &peak);
-            Change found = {fabs(log2((double)value / (double)old)),
-                            {.kind = kind, .value = value, .peak_bytes = peak}};
+        RhSmallestMemory least = least_with(s, kind, value, false);
+        if (least.some) {
+            Change found = {.change = {.kind = kind,
+                                       .value = value,
+                                       .peak_bytes = least.peak_bytes,
+                                       .layout = least.layout,
+                                       .short_value = before}};
+            refine(s, unit, &found.change);
+            found.doublings = fabs(log2((double)found.change.value / (double)old));
             g_array_append_val(s->changes, found);
             return;
         }
         before = value;
+    }
+}
+
+/* How much the largest number of GPUs with which nothing fits falls short by. */
+static void add_shortfalls(const Search *s)
+{
+    for (guint i = 0; i < s->changes->len; i++) {
+        RhSmallestChange *change = &g_array_index(s->changes, Change, i).change;
+        RhSmallestMemory least = {0};
+        if (change->kind == RH_CHANGE_GPUS && !rh_deadline_passed(s->deadline))
+            least = least_with(s, RH_CHANGE_GPUS, change->short_value, true);
+        change->short_value = least.some ? change->short_value : 0;
+        change->short_bytes = least.some ? least.peak_bytes : 0;
     }
 }
 
@@ -272,9 +243,11 @@ static bool try_constraints(Search *s, const RhConstraint *left, int32_t count,
     RhPlanOptions o = *s->o;
     o.constraints = left;
     o.constraints_count = count;
-    change.peak_bytes = least_peak(s->c, &o, s->deadline, safe_bytes(s->c, &o));
-    if (isinf(change.peak_bytes))
+    RhSmallestMemory least = rh_memory_smallest(s->c, &o, s->deadline, safe_bytes(s->c, &o));
+    if (!least.some)
         return false;
+    change.peak_bytes = least.peak_bytes;
+    change.layout = least.layout;
     Change found = {0, change};
     g_array_append_val(s->changes, found);
     return true;
@@ -324,7 +297,7 @@ void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDe
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
     Search s = {c, o, deadline, changes};
     int32_t node = c->platform->gpus_per_node;
-    plan->states_bytes = states_bytes(c);
+    plan->states = rh_training_states(c);
     try_without_constraints(&s);
     try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
     /* more samples help only where there are too few for every GPU to be a replica */
@@ -333,6 +306,7 @@ void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDe
     try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, false);
     if (!rh_model_sees_pictures(c->model))
         try_number(&s, RH_CHANGE_SEQUENCE, c->job.sequence, 64, false);
+    add_shortfalls(&s);
     g_array_sort(changes, by_size);
     plan->timed_out |= rh_deadline_passed(deadline);
     for (guint i = 0; i < changes->len; i++) {

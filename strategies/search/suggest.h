@@ -8,7 +8,7 @@ char *rh_suggest_memory_reason(const RhTrainMemory *memory, double limit_bytes);
 void rh_suggest_no_layout(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                           GError **error);
 /* Nothing fits: fills plan->changes, fewest doublings of a number of the question first (a --fix or
- * --limit given up counts as none), and plan->states_bytes. At the deadline it stops with what it
+ * --limit given up counts as none), and plan->states. At the deadline it stops with what it
  * has and sets plan->timed_out. */
 void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                                 RhPlan *plan);

@@ -1,4 +1,6 @@
 /* Advice where nothing fits. */
+#include "strategies/search/memory_budget.h"
+#include "strategies/search/memory_smallest.h"
 #include "strategies/search/plan.h"
 #include "tests/kit/train_kit.h"
 
@@ -42,9 +44,43 @@ static void the_shortest_sequence_is_advised(void)
     CU_ASSERT_EQUAL(advised, 128);
 }
 
+/* A change's layout needs the memory that is said of it, and fewer GPUs need more than is safe. */
+static void a_change_says_its_layout_and_the_nearest_miss(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:1", "megatron", 128, 4096);
+    g_auto(TrainKit) three = train_kit("llama-3.1-70b", "dgx-h100:3", "megatron", 128, 4096);
+    RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 0.05};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_TRUE_FATAL(plan && plan->changes->len > 0);
+    const RhSmallestChange *change = plan->changes->pdata[0];
+    CU_ASSERT_EQUAL(change->kind, RH_CHANGE_GPUS);
+    CU_ASSERT_EQUAL_FATAL(change->value, 24);
+    RhTrainMemory m = rh_train_memory(&three.c, &change->layout);
+    CU_ASSERT_DOUBLE_EQUAL(m.peak_bytes, change->peak_bytes, 1);
+    CU_ASSERT_EQUAL(change->short_value, 16);
+    CU_ASSERT_TRUE(change->short_bytes > rh_memory_budget(&k.c, NULL, 0, o.risk_frac).ranked_bytes);
+}
+
+/* Mixed precision by Micikevicius et al. (2018) with fp32 gradients, as ZeRO counts it: 2 bytes of
+ * weights, 4 of gradients, 12 of master weights and two moments per parameter.
+ * Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (with gradients of 2 bytes: 16 in all) */
+static void states_are_counted_by_parameter(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:1", "megatron", 128, 4096);
+    RhTrainingStates states = rh_training_states(&k.c);
+    double params = (double)rh_model_params(k.c.model);
+    CU_ASSERT_EQUAL(states.weights, 2 * params);
+    CU_ASSERT_EQUAL(states.gradients, 4 * params);
+    CU_ASSERT_EQUAL(states.optimizer, 12 * params);
+}
+
 int main(void)
 {
     return rh_test_main(
         "suggest",
-        (RhTest[]){{"the_shortest_sequence_is_advised", the_shortest_sequence_is_advised}, {0}});
+        (RhTest[]){{"the_shortest_sequence_is_advised", the_shortest_sequence_is_advised},
+                   {"a_change_says_its_layout_and_the_nearest_miss",
+                    a_change_says_its_layout_and_the_nearest_miss},
+                   {"states_are_counted_by_parameter", states_are_counted_by_parameter},
+                   {0}});
 }
