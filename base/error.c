@@ -60,8 +60,9 @@ bool rh_fail_unknown(GError **error, const char *noun, const char *name, const c
 {
     const char *near = rh_near_name(name, names);
     g_autofree char *list = g_strjoinv(", ", (char **)names);
+    size_t stem = strlen(noun) - (g_str_has_suffix(noun, "y") ? 1 : 0);
     g_autofree char *help =
         near ? g_strdup_printf("\nhelp: a %s with a similar name exists: %s", noun, near) : NULL;
-    return rh_fail(error, RH_ERROR_USAGE, "there is no %s \"%s\"\nnote: %ss: %s%s", noun, name,
-                   noun, list, help ? help : "");
+    return rh_fail(error, RH_ERROR_USAGE, "there is no %s \"%s\"\nnote: %.*s%s: %s%s", noun, name,
+                   (int)stem, noun, noun[stem] ? "ies" : "s", list, help ? help : "");
 }

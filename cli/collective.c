@@ -9,8 +9,10 @@
 #include "cli/inputs/inputs_set.h"
 #include "cli/output/output.h"
 #include "cli/parse/commands.h"
+#include "platforms/fabric/library.h"
 #include "platforms/profile.h"
 #include "report/collective.h"
+#include "sim/collective/library_choice.h"
 
 #define SIZES_MOST 64
 #define SIZE_MOST  (double)(INT64_C(1) << 44)
@@ -137,6 +139,9 @@ static RhPlatform *platform_of(const RhArguments *a, const char **profile, GErro
         if (!rh_inputs_set_platform(p, parts[0], parts[1], error))
             return NULL;
     }
+    if ((a->library && !rh_platform_set(p, "library", a->library, error)) ||
+        (p->library && !rh_library_check(p->library, error)))
+        return NULL;
     return g_steal_pointer(&p);
 }
 
@@ -313,6 +318,10 @@ static const RhOption own[] = {
     RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
               "measured constants of links (the catalogue's for such GPUs and links)",
               .names = rh_profile_names),
+    RH_OPTION(library, "library", 0, RH_OPTION_TEXT, "FILE|NAME",
+              "communication library: nccl, rccl, mvapich, mvapich-x, intel-mpi, open-mpi, mpi "
+              "(the platform's)",
+              .names = rh_library_names),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE", "change one constant of the platform"),
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "also write the answer, as .json, .csv or .svg", .neutral = true),

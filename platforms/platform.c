@@ -10,6 +10,7 @@
 #include "platforms/catalogue.h"
 #include "platforms/catalogue_names.h"
 #include "platforms/devices/power.h"
+#include "platforms/fabric/library.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
 
@@ -103,6 +104,21 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     m->sender = read_sharing(doc, sharing, "sender");
     m->beyond = read_sharing(doc, sharing, "beyond");
     m->source = rh_intern(rh_json_string(doc, sharing, "source"));
+}
+
+/* Reads the name of the communication library; relative paths count from the file's folder. */
+static void read_library(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    GError *why = NULL;
+    const char *name = rh_json_string_or(doc, root, "library", NULL);
+    if (!name)
+        return;
+    g_autofree char *path = rh_platform_path_of_device(doc, name);
+    const RhLibrary *library = rh_library_by_name(path, &why);
+    if (library)
+        rh_platform_set_library(p, library);
+    else
+        rh_json_problem_of(doc, root, "library", why);
 }
 
 /* Files that derive from one another, in the order in which they were opened: char*. */
@@ -226,6 +242,7 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     rh_platform_read_wirings(doc, root, p);
     read_tiers(doc, root, p);
     read_messages(doc, root, p);
+    read_library(doc, root, p);
     check_host(doc, root, p);
     if (p->nics_per_node > p->gpus_per_node)
         rh_json_problem(doc, root, NULL, "%d NICs for %d GPUs: at most one NIC per GPU",
@@ -278,6 +295,8 @@ static RhPlatform *parse(RhJson *doc, GPtrArray *chain, GError **error)
     p->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, rh_json_hash(doc), -1);
     if (hash_of_base)
         rh_platform_hash_add(p, "derives", hash_of_base);
+    if (p->library)
+        rh_platform_hash_add(p, "library", p->library->hash);
     for (int32_t i = 0; i < rh_platform_devices_count(p); i++)
         rh_platform_hash_add(p, "device", rh_platform_device(p, i)->hash);
     return g_steal_pointer(&p);

@@ -32,7 +32,8 @@ typedef struct {
     RhFact hop_latency_s;
 } RhSwitchLevel;
 
-typedef struct RhWiring RhWiring; /* platforms/fabric/wiring.h */
+typedef struct RhWiring RhWiring;   /* platforms/fabric/wiring.h */
+typedef struct RhLibrary RhLibrary; /* platforms/fabric/library.h */
 
 /* Scheduling of packets on a busy link. */
 typedef enum {
@@ -140,6 +141,8 @@ typedef struct {
     RhFact collective_launch_s;               /* once per collective call */
     RhFact collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
     RhMessages messages;
+    const RhLibrary *library;      /* that its ranks communicate with; NULL: of its kind */
+    bool library_given;            /* by the user: no stack replaces it */
     RhFact host_power_w;           /* node without its GPUs and NICs; 0: unknown */
     RhFact host_idle_power_w;      /* node with idle GPUs, likewise; no tag: unknown */
     RhFact nic_power_w;            /* per NIC; 0: unknown */

@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "base/nearest_names.h"
 #include "base/units.h"
+#include "platforms/fabric/library.h"
 #include "platforms/fabric/protocol.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
@@ -321,9 +322,11 @@ static char *keys_of_family(const RhPlatform *p, char **keys, const char *key)
     return length > 1 ? keys_that_begin(p, keys, key, length) : NULL;
 }
 
-/* Patterns of the keys of single links and GPUs. */
-static const char *const PLACE_KEYS[] = {"link.NAME", "gpu.NUMBER.speed", "nodeN.gpuM.speed",
-                                         "nodeN.speed"};
+#define LIBRARY_KEY "library"
+
+/* Patterns of the keys of single links and GPUs, and the key whose value is a name. */
+static const char *const OTHER_KEYS[] = {"link.NAME", "gpu.NUMBER.speed", "nodeN.gpuM.speed",
+                                         "nodeN.speed", LIBRARY_KEY};
 
 /* Lists the first word of each key, once: "nvlink.*, nic.*, ..., nodes". Caller frees. */
 static char *first_words(char **keys)
@@ -347,14 +350,25 @@ static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
     g_auto(GStrv) known = rh_platform_keys(p);
     const char *near = rh_near_name(key, (const char *const *)known);
     g_strv_builder_addv(names, (const char **)known);
-    for (size_t i = 0; i < G_N_ELEMENTS(PLACE_KEYS); i++)
-        g_strv_builder_add(names, PLACE_KEYS[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS(OTHER_KEYS); i++)
+        g_strv_builder_add(names, OTHER_KEYS[i]);
     g_auto(GStrv) keys = g_strv_builder_end(names);
     g_autofree char *list = keys_of_family(p, keys, key) ?: first_words(keys);
     g_autofree char *help =
         near ? g_strdup_printf("\nhelp: a similar path exists: %s", near) : g_strdup("");
     return rh_fail(error, RH_ERROR_USAGE, "%s: a platform has no such path\nnote: %s%s", key, list,
                    help);
+}
+
+static bool set_library(RhPlatform *p, const char *value, GError **error)
+{
+    const RhLibrary *library = rh_library_by_name(value, error);
+    if (!library)
+        return false;
+    rh_platform_set_library(p, library);
+    p->library_given = true;
+    rh_platform_hash_add(p, LIBRARY_KEY, library->hash);
+    return true;
 }
 
 static bool set_any(RhPlatform *p, const char *key, const char *value, GError **error)
@@ -365,6 +379,8 @@ static bool set_any(RhPlatform *p, const char *key, const char *value, GError **
     for (guint i = 0; i < COUNT_KEYS_COUNT; i++)
         if (g_str_equal(COUNT_KEYS[i], key))
             return set_count(p, i, value, error);
+    if (g_str_equal(key, LIBRARY_KEY))
+        return set_library(p, value, error);
     if (g_str_has_prefix(key, "link."))
         return set_link(p, key, value, error);
     if (g_str_has_prefix(key, "gpu."))

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "platforms/fabric/library.h"
 #include "report/format.h"
 
 #define GB 1e9
@@ -70,6 +71,17 @@ static void append_reasons(GString *out, const RhCollectiveAnswer *a)
     }
 }
 
+/* Appends what the library is, and whence its table. */
+static void append_library(GString *out, const RhLibrary *library)
+{
+    if (!library)
+        return;
+    g_autofree char *line = g_strdup_printf("library: %s%s%s", library->description,
+                                            library->source ? "; source: " : "",
+                                            library->source ? library->source : "");
+    rh_text_wrap(out, line, 2, 79);
+}
+
 static void append_constants(GString *out, const RhCollectiveAnswer *a)
 {
     g_autofree char *what = rh_collective_bound_text(a->benchmark, a->platform);
@@ -94,6 +106,7 @@ static void append_constants(GString *out, const RhCollectiveAnswer *a)
     if (point_of(a, 0)->bound_s > 0)
         rh_text_wrap(out, limit, 2, 79);
     rh_text_wrap(out, line, 2, 79);
+    append_library(out, a->platform->library);
 }
 
 static void append_error(GString *out, const RhCollectiveAnswer *a)
@@ -117,9 +130,11 @@ static void append_error(GString *out, const RhCollectiveAnswer *a)
 char *rh_report_collective_text(const RhCollectiveAnswer *a, bool verbose)
 {
     GString *out = g_string_new(NULL);
-    g_string_printf(out, "%s%s among %d GPUs of %s, on %d node%s\n\n",
+    const RhLibrary *library = a->platform->library;
+    g_string_printf(out, "%s%s among %d GPUs of %s, on %d node%s%s%s\n\n",
                     a->log ? "as in the log: " : "", a->operation, a->benchmark->ranks,
-                    a->platform->name, a->benchmark->nodes, a->benchmark->nodes > 1 ? "s" : "");
+                    a->platform->name, a->benchmark->nodes, a->benchmark->nodes > 1 ? "s" : "",
+                    library ? ", by " : "", library ? library->name : "");
     g_autoptr(RhTable) table = rh_table_new(a->measured_s ? ">>>><>>>" : ">>>>><");
     rh_table_rowf(table, a->measured_s
                              ? "size|time|busbw GB/s|of bound|algorithm|measured|its busbw|error"
@@ -151,6 +166,7 @@ char *rh_report_collective_json(const RhCollectiveAnswer *a)
     rh_json_put_string(w, "collective", a->operation);
     rh_json_put_string(w, "platform", a->platform->name);
     rh_json_put_string(w, "profile", a->profile);
+    rh_json_put_string(w, "library", a->platform->library ? a->platform->library->name : NULL);
     rh_json_put_int(w, "gpus", a->benchmark->ranks);
     rh_json_put_int(w, "nodes", a->benchmark->nodes);
     rh_json_begin_array(w, "sizes");

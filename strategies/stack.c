@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "platforms/fabric/library.h"
 #include "platforms/fabric/protocol.h"
 
 /* Scales a rate of the device to that of the stack's kernels; values given by the user stay. */
@@ -37,6 +38,8 @@ RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
                             stack->nic_training_frac.value / platform->nic_efficiency_frac.value);
         copy->nic_efficiency_frac = stack->nic_training_frac;
     }
+    if (stack->library && !copy->library_given)
+        rh_platform_set_library(copy, stack->library);
     for (int32_t i = 0; i < rh_platform_devices_count(copy); i++)
         scale_device(rh_platform_device(copy, i), stack);
     return copy;

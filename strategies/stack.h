@@ -104,6 +104,7 @@ typedef struct {
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own
                                  efficiency */
+    const RhLibrary *library; /* that it is built on; NULL: the platform's */
     RhFact straggler_frac;    /* step longer by this for each doubling of the nodes */
     RhFact optimizer_bytes;   /* memory traffic of Adam per parameter */
     RhFact bucket_params;     /* gradient bucket, parameters per rank */

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/nearest_names.h"
+#include "platforms/fabric/library.h"
+#include "sim/collective/library_choice.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 
@@ -193,6 +195,19 @@ static void read_bucket_growth(RhJson *doc, const RhJsonNode *root, RhStack *s)
     rh_json_string(doc, node, "source");
 }
 
+/* Reads the communication library, as "library": {"value": "mvapich", "source": "..."}. */
+static void read_library(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, "library");
+    GError *why = NULL;
+    if (!node)
+        return;
+    rh_json_string(doc, node, "source");
+    s->library = rh_library_by_name(rh_json_string(doc, node, "value"), &why);
+    if (!s->library || !rh_library_check(s->library, &why))
+        rh_json_problem_of(doc, node, "value", why);
+}
+
 static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(flags); i++)
@@ -201,6 +216,7 @@ static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
     read_zero_unstaged(doc, root, s);
     read_bucket_growth(doc, root, s);
     read_recomputes(doc, root, s);
+    read_library(doc, root, s);
     const RhJsonNode *gradients = rh_json_object_or_null(doc, root, "gradients");
     if (gradients) {
         s->gradient_bytes = (int32_t)rh_json_int(doc, gradients, "bytes", 2, 4);

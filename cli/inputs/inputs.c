@@ -13,6 +13,7 @@
 #include "platforms/facts.h"
 #include "report/format.h"
 #include "report/next_command.h"
+#include "sim/collective/library_choice.h"
 #include "workloads/hub.h"
 
 /* --- loading --- */
@@ -33,7 +34,7 @@ static bool load_stack(RhInputs *in, const char *name, GError **error)
 static bool load_platform(RhInputs *in, const RhInputsSpec *spec, GError **error)
 {
     in->hardware = rh_platform_load(spec->platform, error);
-    if (!in->hardware)
+    if (!in->hardware || (in->hardware->library && !rh_library_check(in->hardware->library, error)))
         return false;
     in->platform_spec = g_strdup(spec->platform);
     bool open_ended = !strchr(spec->platform, ':') && in->hardware->nodes_count == 1 &&

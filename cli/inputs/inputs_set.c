@@ -9,6 +9,7 @@
 #include "cli/output/terminal.h"
 #include "platforms/facts.h"
 #include "platforms/profile.h"
+#include "sim/collective/library_choice.h"
 #include "strategies/knobs.h"
 #include "strategies/stack_file.h"
 
@@ -110,7 +111,7 @@ static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknow
 static bool is_platform_key(const char *key)
 {
     static const char *const plain[] = {
-        "nodes", "gpus_per_node", "nics_per_node", "price_per_gpu_hour", "pue", NULL};
+        "nodes", "gpus_per_node", "nics_per_node", "price_per_gpu_hour", "pue", "library", NULL};
     return strchr(key, '.') || g_strv_contains(plain, key);
 }
 
@@ -118,8 +119,10 @@ bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *v
                             GError **error)
 {
     bool price = strcmp(key, "price_per_gpu_hour") == 0;
-    if (price ? rh_prices_set(platform, key, value, error)
-              : rh_platform_set(platform, key, value, error))
+    bool library = strcmp(key, "library") == 0;
+    if ((price ? rh_prices_set(platform, key, value, error)
+               : rh_platform_set(platform, key, value, error)) &&
+        (!library || rh_library_check(platform->library, error)))
         return true;
     g_prefix_error(error, "--set ");
     return false;

@@ -7,7 +7,7 @@
 
 typedef struct {
     /* inputs */
-    const char *workload, *platform, *profile, *strategy, *stack;
+    const char *workload, *platform, *profile, *library, *strategy, *stack;
     const char *launch;               /* --from: a launch of the user's */
     struct RhLaunchFile *launch_file; /* as it was read; owned */
     char **launch_options;            /* options that it stands for; owned */

@@ -2,8 +2,10 @@
  * library would take. */
 #include <math.h>
 
+#include "platforms/fabric/library.h"
 #include "platforms/fabric/protocol.h"
 #include "sim/collective/algorithm.h"
+#include "sim/collective/library_choice.h"
 
 /* Time of a step and of a byte. Above a switch with `below` members uplinks have 1 / over of their
  * NICs' rate. */
@@ -144,16 +146,24 @@ static bool has_pace(const RhPlatform *p, const RhAlgorithm *row, RhOp op, bool 
     return (row->paced & (1U << op)) == 0 || !rh_protocol_of(p, RH_PROTOCOL_SIMPLE, between);
 }
 
-/* Does the library of these ranks have the row? Ranks that communicate through a network stack use
- * MPI, GPUs NCCL; an all-to-all that sends each token once has a library of its own. */
-static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhGroupPlace at,
-                          bool once)
+/* Does the library's family have the row? An all-to-all that sends each token once has a library of
+ * its own. */
+static bool family_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhGroupPlace at,
+                         bool once)
 {
-    bool mpi = p->messages.sender != RH_SHARING_NONE;
+    bool mpi = rh_platform_library_family(p) == RH_LIBRARY_MPI;
     unsigned nccl = row->nccl | (at.nodes > 1 ? row->nccl_between : 0);
     unsigned takes = once ? row->once : mpi ? row->mpi : nccl;
     return (takes & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes) &&
            (mpi ? row->protocol == RH_PROTOCOL_NONE : has_pace(p, row, op, at.nodes > 1));
+}
+
+/* Can the row run there, whoever has it? */
+static bool row_runs(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhGroupPlace at)
+{
+    bool pace =
+        row->protocol == RH_PROTOCOL_NONE || rh_protocol_of(p, row->protocol, at.nodes > 1) != NULL;
+    return (row->ops & (1U << op)) != 0 && pace && (at.side_by_side > 0 || !row->even_nodes);
 }
 
 /* A later row must be faster by more than this fraction, as estimates are not finer; assumed.
@@ -165,6 +175,7 @@ struct RhSite {
     const RhPlatform *platform;
     RhGroupPlace at;
     Rates rates;
+    RhLibraryChoice *library; /* owned; NULL: the family's algorithms, whatever the size */
 };
 
 RhSite *rh_site_new(const RhPlatform *platform, int32_t members, const int32_t *node_of)
@@ -173,11 +184,15 @@ RhSite *rh_site_new(const RhPlatform *platform, int32_t members, const int32_t *
     site->platform = platform;
     site->at = placement_on(platform, members, node_of);
     site->rates = rates_of(platform, members, node_of);
+    site->library = rh_library_choice_new(platform->library, members, site->at.per_node);
     return site;
 }
 
 void rh_site_free(RhSite *site)
 {
+    if (!site)
+        return;
+    rh_library_choice_free(site->library);
     g_free(site);
 }
 
@@ -211,41 +226,75 @@ bool rh_site_suits(const RhSite *site, RhAlgo algo)
     return !row || !row->even_nodes || site->at.side_by_side > 0;
 }
 
+/* Algorithms among which the library chooses for a size, as bits, those of them that run there. 0:
+ * its table does not say, or nothing of it runs. */
+static uint32_t told_algorithms(const RhSite *site, RhOp op, double bytes, bool once)
+{
+    uint32_t told = once ? 0 : rh_library_choice_of(site->library, op, bytes);
+    for (RhAlgo algo = RH_ALGO_NONE + 1; told && algo < RH_ALGO_LAST; algo++)
+        if (!row_runs(site->platform, rh_algorithm(algo), op, site->at))
+            told &= ~(UINT32_C(1) << algo);
+    return told;
+}
+
+static double candidate_s(const RhSite *site, RhAlgo algo, RhOp op, double bytes,
+                          const RhRouting *routing)
+{
+    const RhPlatform *p = site->platform;
+    const RhAlgorithm *row = rh_algorithm(algo);
+    bool between = site->at.nodes > 1;
+    Overheads more = {routing, rh_link_bytes(routing, p),
+                      rh_protocol_rate(row, op, site->at.members, between, p)};
+    double launch_s =
+        rh_protocols_any(p, between) ? p->collective_launch_s.value + more.pace.launch_more_s : 0;
+    return cost_s(row, site->at, op, bytes, &more, &site->rates) + launch_s;
+}
+
+/* Says why `best` was taken; `times` lists the candidates' estimates. */
+static char *reason(const RhSite *site, RhOp op, RhAlgo best, bool told, int32_t candidates,
+                    const char *times)
+{
+    RhGroupPlace at = site->at;
+    const char *library = site->platform->library ? site->platform->library->name : NULL;
+    if (candidates == 1 && told)
+        return g_strdup_printf("%s: what %s takes for %d ranks, %d on a node, at this size",
+                               rh_algo_name(best), library, at.members, at.per_node);
+    if (candidates == 1)
+        return g_strdup_printf("%s: the one algorithm for %s %s", rh_algo_name(best),
+                               rh_op_name(op), at.nodes < 2 ? "inside a node" : "between nodes");
+    g_autofree char *among =
+        told ? g_strdup_printf(", of those that %s takes at this size", library) : g_strdup("");
+    return g_strdup_printf("%s: %s over %d members on %d node%s%s", rh_algo_name(best), times,
+                           at.members, at.nodes, at.nodes == 1 ? "" : "s", among);
+}
+
 RhAlgo rh_site_choose(const RhSite *site, RhOp op, double bytes, const RhRouting *routing,
                       char **why)
 {
     const RhPlatform *platform = site->platform;
-    RhGroupPlace at = site->at;
-    int32_t members = at.members;
-    bool launches_differ = rh_protocols_any(platform, at.nodes > 1);
+    uint32_t told = told_algorithms(site, op, bytes, routing != NULL);
+    double tie = rh_protocols_any(platform, site->at.nodes > 1) ? 1 : 1 - TIE_FRAC;
     RhAlgo best = RH_ALGO_NONE;
     double least_s = HUGE_VAL;
     int32_t candidates = 0;
     g_autoptr(GString) times = g_string_new(NULL);
     for (RhAlgo algo = RH_ALGO_NONE + 1; algo < RH_ALGO_LAST; algo++) {
         const RhAlgorithm *row = rh_algorithm(algo);
-        if (!library_takes(platform, row, op, at, routing != NULL))
+        if (told ? (told >> algo & 1) == 0
+                 : !family_takes(platform, row, op, site->at, routing != NULL))
             continue;
-        Overheads more = {routing, rh_link_bytes(routing, platform),
-                          rh_protocol_rate(row, op, members, at.nodes > 1, platform)};
-        double time_s =
-            cost_s(row, at, op, bytes, &more, &site->rates) +
-            (launches_differ ? platform->collective_launch_s.value + more.pace.launch_more_s : 0);
+        double time_s = candidate_s(site, algo, op, bytes, routing);
         if (why)
             g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
                                    time_s * 1e3);
         candidates++;
-        if (best == RH_ALGO_NONE || time_s < least_s * (launches_differ ? 1 : 1 - TIE_FRAC)) {
+        if (best == RH_ALGO_NONE || time_s < least_s * tie) {
             best = algo;
             least_s = time_s;
         }
     }
-    if (why && candidates == 1)
-        *why = g_strdup_printf("%s: the one algorithm for %s %s", rh_algo_name(best),
-                               rh_op_name(op), at.nodes < 2 ? "inside a node" : "between nodes");
-    else if (why)
-        *why = g_strdup_printf("%s: %s over %d members on %d node%s", rh_algo_name(best),
-                               times->str, members, at.nodes, at.nodes == 1 ? "" : "s");
+    if (why)
+        *why = reason(site, op, best, told != 0, candidates, times->str);
     return best;
 }
 

@@ -17,3 +17,8 @@ rehearse collective all-reduce -p dgx-h100 --ranks 9 || echo "exit $?"
 rehearse collective all-reduce -p dgx-h100:2 --ranks 9 || echo "exit $?"
 rehearse collective all-reduce -p dgx-h100 --from log || echo "exit $?"
 rehearse collective all-reduce -p dgx-a100-40:2 --from log --size 1M || echo "exit $?"
+echo 'libraries:'
+rehearse collective all-reduce -p frontera:16 --library mvapich --size 4K,1M -v
+rehearse collective all-reduce -p frontera:16 --library mvapich-x --size 1M
+rehearse collective all-reduce -p mi300x --size 64K,1G
+rehearse collective all-reduce -p dgx-h100 --library mvapisch || echo "exit $?"
