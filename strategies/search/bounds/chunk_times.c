@@ -91,21 +91,23 @@ static double *pairs_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit 
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(&shard->layout);
     int32_t p = (int32_t)net->skeleton->roles->len, v = split->chunks / p;
-    double *pair_s = g_new(double, (gsize)p *(gsize)v *(gsize)v);
+    double *pair_s = g_new(double, (gsize)p *(gsize)v *(gsize)v), seconds = 0;
     const RhPlacement *last = NULL;
     int32_t known[2] = {-1, -1};
-    for (int32_t i = 0; i < p * v * v; i++) {
-        int32_t stage = i / (v * v);
-        int32_t forward = rh_pipeline_model_chunk(schedule, p, stage, i / v % v);
-        int32_t backward = rh_pipeline_model_chunk(schedule, p, stage, i % v);
-        int32_t contents[2] = {split->content[forward], split->content[backward]};
-        bool as_before = net->placement[stage] == last && rh_pair_equal(contents, known);
-        RhChunkPair pair = {shard, net, stage, contents[0], contents[1]};
-        pair_s[i] = as_before ? pair_s[i - 1]
-                    : modules ? rh_bound_open_pair_s(cache, &pair, *modules)
-                              : rh_bound_pair_s(cache, &pair);
-        last = net->placement[stage];
-        memcpy(known, contents, sizeof known);
+    for (int32_t i = 0; i < p * v; i++) {
+        int32_t stage = i / v;
+        int32_t forward = split->content[rh_pipeline_model_chunk(schedule, p, stage, i % v)];
+        for (int32_t c = 0; c < v; c++) {
+            int32_t backward = split->content[rh_pipeline_model_chunk(schedule, p, stage, c)];
+            RhChunkPair pair = {shard, net, stage, forward, backward};
+            if (net->placement[stage] != last || forward != known[0] || backward != known[1])
+                seconds = modules ? rh_bound_open_pair_s(cache, &pair, *modules)
+                                  : rh_bound_pair_s(cache, &pair);
+            pair_s[i * v + c] = seconds;
+            last = net->placement[stage];
+            known[0] = forward;
+            known[1] = backward;
+        }
     }
     return pair_s;
 }
@@ -139,11 +141,19 @@ double *rh_bound_open_pairs_new(RhBoundCache *cache, const RhLayout *plain, cons
     double *pair_s = modules ? pairs_new(cache, tables->shard, rh_bound_split(cache, plain),
                                          tables->net, modules)
                              : g_new0(double, (gsize)p *(gsize)v *(gsize)v);
-    for (int32_t i = 0; i < p * v * v; i++) {
-        int32_t forward = rh_pipeline_model_chunk(schedule, p, i / (v * v), i / v % v);
-        int32_t backward = rh_pipeline_model_chunk(schedule, p, i / (v * v), i % v);
+    const RhChunkTimes *known[2] = {NULL, NULL};
+    double seconds = 0;
+    for (int32_t i = 0; i < p * v; i++) {
         const RhChunkTimes *const *chunk = tables->spans->chunk;
-        pair_s[i] = rh_max_d(pair_s[i], either_s(chunk[forward], chunk[backward]));
+        const RhChunkTimes *forward = chunk[rh_pipeline_model_chunk(schedule, p, i / v, i % v)];
+        for (int32_t c = 0; c < v; c++) {
+            const RhChunkTimes *backward = chunk[rh_pipeline_model_chunk(schedule, p, i / v, c)];
+            if (forward != known[0] || backward != known[1])
+                seconds = either_s(forward, backward);
+            pair_s[i * v + c] = rh_max_d(pair_s[i * v + c], seconds);
+            known[0] = forward;
+            known[1] = backward;
+        }
     }
     return pair_s;
 }
@@ -186,9 +196,13 @@ static RhChunkTimeTable *spans_new(RhBoundCache *cache, RhShardCost *shard, cons
 {
     int32_t pp = (int32_t)net->skeleton->roles->len;
     RhChunkTimeTable *s = spans_blank(cache->tables, (size_t)split->chunks, (size_t)pp);
+    const RhPlacement *last = NULL;
     for (int32_t g = 0; g < split->chunks; g++) {
         int32_t stage = rh_pipeline_stage(rh_pipeline_of(&shard->layout), pp, g);
-        s->chunk[g] = chunk_times(cache, shard, split, net, stage, g);
+        bool as_before =
+            net->placement[stage] == last && split->content[g] == split->content[g - 1];
+        s->chunk[g] = as_before ? s->chunk[g - 1] : chunk_times(cache, shard, split, net, stage, g);
+        last = net->placement[stage];
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             s->work_s[stage] += s->chunk[g]->least[pass].busy_s;
             s->kernels_s[stage] += s->chunk[g]->least[pass].kernels_s;
