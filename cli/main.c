@@ -15,6 +15,7 @@
 #include "cli/parse/commands_table.h"
 #include "cli/run_command.h"
 #include "cli/version.h"
+#include "sim/engine/workers/rank_pool.h"
 
 static int report_error(const GError *error, int argc, char **argv)
 {
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
     g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL | G_LOG_FATAL_MASK);
     GError *error = NULL;
     int status = run_words(argc, argv, &error);
+    rh_rank_pool_end();
     if (error) {
         status = report_error(error, argc, argv);
         g_error_free(error);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/hard_timeout.h"
+#include "cli/job_rank.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 
@@ -38,7 +39,8 @@ int rh_run_command(const RhCommand *command, int count, char **words, GError **e
         fputs(text, stdout);
         return 0;
     }
-    if (!rh_outputs_spare_inputs(&arguments, error))
+    if (!rh_job_rank_begin(command, &arguments, error) ||
+        !rh_outputs_spare_inputs(&arguments, error))
         return 2;
     rh_terminal_setup(&arguments);
     rh_hard_timeout_begin(arguments.timeout_s);

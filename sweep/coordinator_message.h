@@ -28,6 +28,12 @@ typedef struct {
     uint64_t length; /* of the bytes that follow the message; 0: none do */
 } RhCoordinatorMessage;
 
+/* A process as a rank of a job. */
+typedef struct {
+    int socket;            /* to the coordinator, or from it to all others; -1: there is none */
+    int32_t number, count; /* of this rank, of which 0 coordinates; of all */
+} RhJobRank;
+
 /* Read and write one message; false: the other end is gone. */
 bool rh_coordinator_message_read(int socket, RhCoordinatorMessage *message);
 bool rh_coordinator_message_write(int socket, const RhCoordinatorMessage *message);

@@ -131,5 +131,6 @@ const RhCommand rh_command_capacity = {
                 "    --lengths in=1024,out=256,spread=0.8 --rate 20/s --ttft 'p99<2s' \\\n"
                 "    --tpot 'p99<40ms' --price dgx-h100=2.4USD --price dgx-h200=3USD",
     .tables = tables,
+    .ranks = RH_RANKS_POOLS,
     .run = run,
 };

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/hard_timeout.h"
+#include "sim/engine/workers/rank_pool.h"
 #include "strategies/launch/launch_read.h"
 
 /* Longer endings first: ".program.json" is also a ".json". */
@@ -176,6 +177,7 @@ bool rh_output_write(const char *path, const char *text, GError **error)
 {
     struct stat there;
     gsize length = strlen(text);
+    rh_rank_pool_end(); /* a file is the first rank's to write */
     g_autoptr(GBytes) bytes = g_str_has_suffix(path, ".gz") ? rh_bytes_pack(text, length)
                                                             : g_bytes_new_static(text, length);
     const void *data = g_bytes_get_data(bytes, &length);

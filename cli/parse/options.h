@@ -65,6 +65,13 @@ typedef struct RhTopic {
     const char *const *(*names)(void); /* NULL: nothing known */
 } RhTopic;
 
+/* What ranks of an MPI job may do for a command. */
+typedef enum {
+    RH_RANKS_NONE,  /* nothing */
+    RH_RANKS_POOLS, /* perform items of its pools (sim/engine/workers/rank_pool.h) */
+    RH_RANKS_OWN,   /* what it hands out itself */
+} RhRankWork;
+
 typedef struct {
     const char *name;
     const struct RhTopic *topics; /* what the first operand may be; NULL: files */
@@ -77,6 +84,7 @@ typedef struct {
     char *(*about_rows)(void);     /* lines that follow it, made from a table; NULL: none */
     const char *examples;          /* --help: commands to copy, one a line */
     const RhOption *const *tables; /* NULL-ended */
+    RhRankWork ranks;
     int (*run)(const RhArguments *arguments, GError **error); /* exit status; error when it fails */
 } RhCommand;
 

@@ -403,5 +403,6 @@ const RhCommand rh_command_plan = {
                 "rehearse plan -w llama-3.1-8b -p dgx-h100:8 --gpus 32 --global-batch 128 \\\n"
                 "    --seq 8192 --beside their-job.json",
     .tables = tables,
+    .ranks = RH_RANKS_POOLS,
     .run = run,
 };

@@ -204,5 +204,6 @@ const RhCommand rh_command_serve_plan = {
                 "rehearse serve-plan -w llama-3.1-8b -p dgx-h100 --rate 30/s \\\n"
                 "    --requests AzureLLMInferenceTrace_conv.csv.gz --ttft 'p99<1s' -o plan.json",
     .tables = tables,
+    .ranks = RH_RANKS_POOLS,
     .run = run,
 };

@@ -4,34 +4,14 @@
 
 #include "base/error.h"
 #include "base/shell_line.h"
+#include "cli/job_rank.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/sweep/sweep_run.h"
 #include "cli/sweep/sweep_tables.h"
-#include "sweep/coordinator_message.h"
 
 typedef RhSweepStudy Sweep;
-
-/* Takes the role that a relay gives (rehearse-mpi), where one started this process. */
-static bool take_role(RhSweepRank *rank, GError **error)
-{
-    const char *number = g_getenv(RH_COORDINATOR_SOCKET);
-    int64_t socket = -1;
-    RhCoordinatorMessage role = {0};
-    *rank = (RhSweepRank){.socket = -1};
-    if (!number)
-        return true;
-    if (!rh_integer_parse(number, 3, 1000000, &socket, NULL) ||
-        !rh_coordinator_message_read((int)socket, &role) || role.kind != RH_MESSAGE_ROLE ||
-        role.item < 2)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       RH_COORDINATOR_SOCKET
-                       " is set, but no coordinator answers there\nhelp: two ranks or more, of "
-                       "which the first hands out questions: mpirun -n 9 rehearse-mpi sweep ...");
-    *rank = (RhSweepRank){.socket = (int)socket, .number = role.rank, .count = role.item};
-    return true;
-}
 
 static bool find_shard(Sweep *s, bool coordinated, GError **error)
 {
@@ -124,7 +104,7 @@ static char *outcome_text(const Sweep *s, const RhSweepOutcome *o)
 static int run_study(Sweep *s, GError **error)
 {
     RhSweepRun run = {.arguments = s->a, .study = s->study, .folder = s->folder};
-    if (!take_role(&run.rank, error) || !find_shard(s, run.rank.socket >= 0, error))
+    if (!rh_job_rank_take(&run.rank, error) || !find_shard(s, run.rank.socket >= 0, error))
         return 2;
     run.shard = s->shard;
     g_autoptr(RhSweepOutcome) outcome = rh_sweep_run(&run, error);
@@ -285,5 +265,6 @@ const RhCommand rh_command_sweep = {
                 "srun -n 64 rehearse sweep study.json --resume -j 1\n"
                 "rehearse sweep merge study.json -o study.csv",
     .tables = tables,
+    .ranks = RH_RANKS_OWN,
     .run = run,
 };

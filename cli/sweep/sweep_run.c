@@ -294,7 +294,7 @@ static bool ask_all(Sweep *s, GError **error)
                        .waiting = show_progress,
                        .stopped = is_stopped,
                        .user = s};
-    const RhSweepRank *rank = &s->run->rank;
+    const RhJobRank *rank = &s->run->rank;
     RhCoordinator coordinator = {.socket = rank->socket, .ranks = rank->count, .digest = s->digest};
     if (rank->socket >= 0 && rank->number > 0) {
         pool.next = next_of_coordinator;

@@ -1,14 +1,9 @@
 #pragma once
 /* Runs a study, or the part of it that is this process's. */
 #include "cli/parse/arguments.h"
+#include "sweep/coordinator_message.h"
 #include "sweep/shard.h"
 #include "sweep/study.h"
-
-/* The part of this process where a coordinator hands items out (sweep/coordinator_message.h). */
-typedef struct {
-    int socket; /* -1: there is no coordinator */
-    int32_t number, count;
-} RhSweepRank;
 
 /* Inputs of a sweep: what is to be run. */
 typedef struct {
@@ -16,7 +11,7 @@ typedef struct {
     const RhStudy *study;
     const char *folder; /* of the journals */
     RhStudyShard shard;
-    RhSweepRank rank;
+    RhJobRank rank;
 } RhSweepRun;
 
 /* Outcome of a sweep. */

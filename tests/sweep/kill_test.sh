@@ -94,7 +94,8 @@ for how in TERM-one USR1-all INT-all; do
     status=0
     wait "$sweep" || status=$?
     done_before=$(cat "$folder"/*.jsonl | grep -c '^{"key":"[0-9a-f]*","status":0,.*}$')
-    [ "$status" = 1 ] && grep -q "$questions questions: $done_before answered, $((questions - done_before)) left" out || {
+    said="$questions questions: $done_before answered, $((questions - done_before)) left"
+    [ "$status: $(sed 's/; in .*//' out | head -n 1)" = "1: $said" ] || {
         echo "FAILED: $how: status $status: $(cat out log)"
         exit 1
     }

@@ -90,5 +90,31 @@ wait "$job" || true
 finish told
 [ "$asked" = 120 ] || fail "told to leave, and $asked answers to 120 questions"
 echo "told to leave: what was under way was ended, the table is the same"
+# A search whose rehearsals are handed to ranks answers with the bytes of one machine, also where ranks are killed.
+train=(-w tiny-llama.json -p two-nodes.json --seq 1024)
+"$rehearse" plan "${train[@]}" --global-batch 32 -q -j 2 --json -o plan.html >plan.json
+"$rehearse" capacity "${train[@]}" --global-batch 64 --tokens 20B --gpus 4..8 -q --json >capacity.json
+serve=(-w llama-3.2-1b -p h100-sxm:2x1 --lengths "in=1000,out=100" --count 400 --ttft "p99<9s")
+"$rehearse" serve-plan "${serve[@]}" --find-rate -q --json >serve-find.json
+"$rehearse" serve-plan "${serve[@]}" --rate 2/s -q --json >serve-rate.json
+for n in 2 4; do
+    "${ranks[@]}" "$n" "$relay" plan "${train[@]}" --global-batch 32 -q -j 2 --json -o "plan$n.html" | cmp - plan.json
+    sed "s/plan$n.html/plan.html/" "plan$n.html" | cmp - plan.html
+    "${ranks[@]}" "$n" "$relay" capacity "${train[@]}" --global-batch 64 --tokens 20B --gpus 4..8 -q --json | cmp - capacity.json
+    "${ranks[@]}" "$n" "$relay" serve-plan "${serve[@]}" --find-rate -q --json | cmp - serve-find.json
+    "${ranks[@]}" "$n" "$relay" serve-plan "${serve[@]}" --rate 2/s -q --json | cmp - serve-rate.json
+done
+"${ranks[@]}" 4 "$relay" plan "${train[@]}" --global-batch 32 -q -j 2 --json -o plan.html >out &
+job=$!
+until [ -n "$(relays)" ] && [ -n "$(children "$(relays | tail -n 1)")" ]; do sleep 0.01; done
+kill -9 "$(children "$(relays | tail -n 1)" | tr ' ' '\n' | head -n 1)"
+wait "$job"
+cmp out plan.json
+echo "plan, capacity and serve-plan by 2 and 4 ranks, plan with one killed: the bytes of one machine"
+for words in "simulate -s tp2" "plan --timeout 5s"; do
+    # shellcheck disable=SC2086 # words
+    ! "${ranks[@]}" 2 "$relay" $words "${train[@]}" --global-batch 32 >out 2>log || fail "$words was run by ranks"
+    grep '^error: ' log
+done
 # What is there is not asked again.
 "${ranks[@]}" 3 "$relay" sweep study.json --folder rank --resume -q 2>log | head -n 1

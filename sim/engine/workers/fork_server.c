@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "sim/engine/workers/rank_pool.h"
 
 struct RhForkServer {
     RhForkServerWork work;
@@ -200,6 +201,7 @@ RhForkServer *rh_fork_server_new(const RhForkServerWork *work)
         if (getppid() != parent)
             _exit(1);
         close(ends[0]);
+        rh_rank_pool_forget();
         server->socket = ends[1];
         if (work->begin && !work->begin(work->user))
             _exit(1);
@@ -332,11 +334,22 @@ static void run_left(const RhForkServer *server, const RhProcessPool *workers, i
                                          .user = &left});
 }
 
+/* Tells what workers must learn, without an item. */
+static void tell_news(RhForkServer *server, const GByteArray *news)
+{
+    if (server->pid != 0 && !send_request(server, (Request){.jobs = 1}, NULL, news))
+        part(server);
+}
+
 void rh_fork_server_begin(RhForkServer *server, int32_t jobs, double timeout_s, const void *note,
                           const GByteArray *news)
 {
     g_return_if_fail(server && jobs >= 0);
     Request request = {.count = 1, .jobs = jobs, .timeout_s = timeout_s, .more = 1};
+    if (rh_rank_pool_is_on()) { /* items are handed out when all are known */
+        tell_news(server, news);
+        return;
+    }
     if (send_request(server, request, note, news))
         server->begun++;
     else
@@ -349,10 +362,9 @@ void rh_fork_server_forget(RhForkServer *server)
         part(server);
 }
 
-void rh_fork_server_run(RhForkServer *server, const RhProcessPool *workers, const void *notes,
-                        const GByteArray *news)
+static void run_here(RhForkServer *server, const RhProcessPool *workers, const void *notes,
+                     const GByteArray *news)
 {
-    g_return_if_fail(server && workers && workers->jobs > 0 && workers->count >= server->begun);
     g_autofree bool *answered = g_new0(bool, workers->count + 1);
     if (server->pid == 0) {
         run_left(server, workers, workers->jobs, notes, answered);
@@ -370,4 +382,32 @@ void rh_fork_server_run(RhForkServer *server, const RhProcessPool *workers, cons
         part(server);
         run_left(server, workers, 1, notes, answered);
     }
+}
+
+/* --- for a rank --- */
+
+/* Items of a call, of which some are performed here. */
+typedef struct {
+    RhForkServer *server;
+    const uint8_t *notes;
+} Noted;
+
+static void run_single(const RhProcessPool *single, int32_t item, void *user)
+{
+    const Noted *noted = user;
+    run_here(noted->server, single, noted->notes + (size_t)item * noted->server->work.note_bytes,
+             NULL);
+}
+
+void rh_fork_server_run(RhForkServer *server, const RhProcessPool *workers, const void *notes,
+                        const GByteArray *news)
+{
+    g_return_if_fail(server && workers && workers->jobs > 0 && workers->count >= server->begun);
+    Noted noted = {server, notes};
+    if (!workers->of_ranks || !rh_rank_pool_is_on()) {
+        run_here(server, workers, notes, news);
+        return;
+    }
+    tell_news(server, news);
+    rh_rank_pool_run(workers, run_single, &noted);
 }

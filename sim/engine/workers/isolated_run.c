@@ -52,6 +52,7 @@ static RhProcessPool pool_of(Many *many)
                            .timeout_s = b->options->timeout_s,
                            .answer = answer,
                            .waiting = report_progress,
+                           .of_ranks = true,
                            .user = many};
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "sim/engine/workers/rank_pool.h"
 
 #define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are shown */
 #define TRIES_MAX      2      /* of an item whose child was lost */
@@ -152,6 +153,7 @@ static bool start_worker(Pool *pool, Worker *worker, int32_t item, GError **erro
         if (getppid() != parent)
             _exit(1);
         close(ends[0]);
+        rh_rank_pool_forget();
         if (words >= 0)
             dup2(words, STDERR_FILENO);
         leave_output();
@@ -328,7 +330,7 @@ static void add_new_items(Pool *pool)
 {
     int32_t count = pool->count, jobs = pool->jobs;
     pool->open = pool->what->more(&count, &jobs, pool->what->user);
-    pool_grow(pool, count, jobs);
+    pool_grow(pool, count, rh_rank_pool_jobs(jobs));
 }
 
 /* Reads from all workers until one has ended, which it returns, or more items have come: NULL. */
@@ -388,14 +390,13 @@ static bool start_next(Pool *pool)
     return true;
 }
 
-void rh_process_pool_run(const RhProcessPool *what)
+static void run_here(const RhProcessPool *what)
 {
-    g_return_if_fail(what && what->perform && what->answer && (what->jobs > 0 || what->more));
     Pool pool = {.what = what,
                  .deadline = rh_deadline_in(what->timeout_s),
                  .open = what->more != NULL,
                  .waiting = g_array_new(FALSE, FALSE, sizeof(int32_t))};
-    pool_grow(&pool, what->count, what->jobs);
+    pool_grow(&pool, what->count, rh_rank_pool_jobs(what->jobs));
     for (int32_t answered = 0; answered < pool.count || pool.open;) {
         while (pool.waiting->len > 0 && busy_workers(&pool) < pool.jobs)
             answered += start_next(&pool);
@@ -404,4 +405,43 @@ void rh_process_pool_run(const RhProcessPool *what)
             answered += end_worker(&pool, ended);
     }
     pool_clear(&pool);
+}
+
+/* --- for a rank --- */
+
+/* One item of a pool, as a pool of its own. */
+typedef struct {
+    const RhProcessPool *what, *single;
+    int32_t item;
+} Single;
+
+static GByteArray *perform_single(int32_t first, void *user, GError **error)
+{
+    const Single *s = user;
+    return s->what->perform(s->item + first, s->what->user, error);
+}
+
+static void answer_single(int32_t first, const GByteArray *bytes, const GError *error, void *user)
+{
+    const Single *s = user;
+    s->single->answer(first, bytes, error, s->single->user);
+}
+
+static void run_single(const RhProcessPool *single, int32_t item, void *user)
+{
+    Single s = {user, single, item};
+    RhProcessPool pool = *single;
+    pool.perform = perform_single;
+    pool.answer = answer_single;
+    pool.user = &s;
+    run_here(&pool);
+}
+
+void rh_process_pool_run(const RhProcessPool *what)
+{
+    g_return_if_fail(what && what->perform && what->answer && (what->jobs > 0 || what->more));
+    if (what->of_ranks && rh_rank_pool_is_on())
+        rh_rank_pool_run(what, run_single, (void *)what);
+    else
+        run_here(what);
 }

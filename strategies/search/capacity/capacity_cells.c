@@ -129,6 +129,7 @@ static void plan_cell(Cells *cells)
                              .perform = perform,
                              .answer = take_answer,
                              .waiting = report_progress,
+                             .of_ranks = true,
                              .user = cells};
     rh_process_pool_run(&workers);
 }

@@ -55,6 +55,7 @@ static void fork_parts(Sharing *s)
                              .timeout_s = rh_funnel_left_s(s->f),
                              .perform = perform_part,
                              .answer = keep_part,
+                             .of_ranks = true,
                              .user = s};
     rh_process_pool_run(&workers);
 }

@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/intern.h"
+#include "base/serialize.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/serve/server.h"
 
@@ -65,6 +67,56 @@ static RhServeKindResult try_kind(Search *s, const GArray *screened, RhServeKind
     return found;
 }
 
+/* --- serialization --- */
+
+/* Names are interned, where another process of another machine has them. */
+static void pack_names(GByteArray *out, const RhDeployment *d)
+{
+    rh_pack_text(out, d->server);
+    rh_pack_text(out, d->router);
+}
+
+static void unpack_names(RhUnpack *in, RhDeployment *d)
+{
+    g_autofree char *server = rh_unpack_text(in), *router = rh_unpack_text(in);
+    d->server = server ? rh_intern(server) : NULL;
+    d->router = router ? rh_intern(router) : NULL;
+}
+
+/* Packs a result and, if it waits, the deployments that fit. */
+static GByteArray *pack_found(const RhServeKindResult *found, const GArray *screened)
+{
+    GByteArray *out = g_byte_array_new();
+    rh_pack(out, found, sizeof *found);
+    pack_names(out, &found->best.deployment);
+    pack_names(out, &found->unkept.deployment);
+    pack_names(out, &found->largest_cache.deployment);
+    if (!screened)
+        return out;
+    rh_pack_array(out, screened, sizeof(RhBoundedDeployment));
+    for (guint i = 0; i < screened->len; i++)
+        pack_names(out, &g_array_index(screened, RhBoundedDeployment, i).deployment);
+    return out;
+}
+
+static void unpack_found(Kind *kind, const GByteArray *bytes)
+{
+    RhUnpack in = {bytes->data, bytes->data + bytes->len, true};
+    RhServeKindResult *found = &kind->found;
+    rh_unpack(&in, found, sizeof *found);
+    unpack_names(&in, &found->best.deployment);
+    unpack_names(&in, &found->unkept.deployment);
+    unpack_names(&in, &found->largest_cache.deployment);
+    if (in.at == in.end)
+        return;
+    kind->screened = g_array_new(FALSE, FALSE, sizeof(RhBoundedDeployment));
+    rh_unpack_array(&in, kind->screened, sizeof(RhBoundedDeployment));
+    for (guint i = 0; i < kind->screened->len; i++)
+        unpack_names(&in, &g_array_index(kind->screened, RhBoundedDeployment, i).deployment);
+}
+
+/* --- a kind --- */
+
 /* Result of a kind, followed, if it waits, by its deployments that fit. */
 static GByteArray *perform_kind(int32_t item, void *user, GError **error)
 {
@@ -87,31 +139,20 @@ static GByteArray *perform_kind(int32_t item, void *user, GError **error)
     } else {
         found = try_kind(s, screened, found);
     }
-    GByteArray *bytes = g_byte_array_new();
-    g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
-    if (found.waits)
-        g_byte_array_append(bytes, (const guint8 *)screened->data,
-                            screened->len * (guint)sizeof(RhBoundedDeployment));
-    return bytes;
+    return pack_found(&found, found.waits ? screened : NULL);
 }
 
 static void take_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Search *s = user;
     Kind *kind = &g_array_index(s->kinds, Kind, g_array_index(s->turns, guint, item));
-    guint size = sizeof kind->found;
-    if (bytes && bytes->len >= size)
-        memcpy(&kind->found, bytes->data, size);
+    if (bytes)
+        unpack_found(kind, bytes);
     else if (g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) &&
              rh_deadline_passed(s->deadline))
         s->plan->timed_out = true;
     else if (!s->failed)
         s->failed = g_error_copy(error);
-    if (bytes && bytes->len > size) {
-        kind->screened = g_array_new(FALSE, FALSE, sizeof(RhBoundedDeployment));
-        g_array_append_vals(kind->screened, bytes->data + size,
-                            (bytes->len - size) / (guint)sizeof(RhBoundedDeployment));
-    }
     s->done += !kind->found.waits;
     if (s->asked.options->progress)
         s->asked.options->progress("simulating", s->done, s->kinds->len, 0, s->asked.options->user);
@@ -239,6 +280,7 @@ static void run_turns(Search *s)
         .timeout_s = s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
         .perform = perform_kind,
         .answer = take_answer,
+        .of_ranks = true,
         .user = s};
     if (s->turns->len > 0 && !s->failed)
         rh_process_pool_run(&workers);
