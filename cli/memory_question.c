@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cli/inputs/inputs.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/serve/served_inputs.h"
 #include "report/memory_fit.h"
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/rehearsals/run_metrics.h"
@@ -206,11 +206,7 @@ static int judge_served(const RhArguments *a, RhInputs *in, RhDeployment *d, GEr
     g_autofree RhServer *server = rh_server_load(d->server, error);
     if (!server)
         return 3;
-    RhServing serving = {.model = in->model,
-                         .recipe = in->c.job.recipe,
-                         .platform = in->hardware,
-                         .server = server,
-                         .load = &in->c.job.load};
+    RhServing serving = rh_inputs_serving(in, server);
     g_autoptr(GError) why = NULL;
     g_autoptr(RhService) service = a->strategy ? rh_service_new(&serving, d, &why)
                                                : fewest_gpus(&serving, in->c.job.gpus, d, &why);

@@ -25,6 +25,13 @@ typedef struct {
     const char *only, *with; /* rows whose cell `only` ends in `with` */
 } Table;
 
+#define VIDUR(time_)                                                                               \
+    {                                                                                              \
+        .needs = {time_, "num_workers", "size", "devices_per_node"}, .op = "collective",           \
+        .ranks = "num_workers", .per_node = "devices_per_node", .size = "size", .bytes = 1,        \
+        .time = time_, .seconds = 1e-3                                                             \
+    }
+
 static const Table tables[] = {
     /* aiconfigurator, nccl_perf: sizes are in elements (gathered, or of the input) */
     {.needs = {"op_name", "nccl_dtype", "num_gpus", "message_size", "latency"},
@@ -66,22 +73,8 @@ static const Table tables[] = {
      .time = "time(us)",
      .seconds = 1e-6},
     /* vidur, profiling/network */
-    {.needs = {"time_stats.all_reduce.median", "num_workers", "size", "devices_per_node"},
-     .op = "collective",
-     .ranks = "num_workers",
-     .per_node = "devices_per_node",
-     .size = "size",
-     .bytes = 1,
-     .time = "time_stats.all_reduce.median",
-     .seconds = 1e-3},
-    {.needs = {"time_stats.send_recv.median", "num_workers", "size", "devices_per_node"},
-     .op = "collective",
-     .ranks = "num_workers",
-     .per_node = "devices_per_node",
-     .size = "size",
-     .bytes = 1,
-     .time = "time_stats.send_recv.median",
-     .seconds = 1e-3},
+    VIDUR("time_stats.all_reduce.median"),
+    VIDUR("time_stats.send_recv.median"),
 };
 
 static const struct {

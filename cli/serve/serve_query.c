@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/serve/served_inputs.h"
 #include "cli/unused_settings.h"
 #include "report/format.h"
 
@@ -81,11 +82,7 @@ static bool check_once(RhServeQuery *p, GError **error)
 
 RhServing rh_serve_query_serving(const RhServeQuery *p)
 {
-    return (RhServing){.model = p->in->model,
-                       .recipe = p->in->c.job.recipe,
-                       .platform = p->in->hardware,
-                       .server = p->server,
-                       .load = &p->in->c.job.load};
+    return rh_inputs_serving(p->in, p->server);
 }
 
 /* Sets the error bars by which serve-simulate evaluates deployments of one pool, and of two. */

@@ -6,8 +6,7 @@
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/serve/launched_service.h"
-#include "cli/serve/serve_requests.h"
+#include "cli/serve/served_inputs.h"
 #include "cli/unused_settings.h"
 #include "report/json_facts.h"
 #include "report/serve/serve.h"
@@ -111,11 +110,7 @@ typedef struct {
 
 static RhServiceResult *play_again(const RhInputs *in, bool cheap, const Idle *idle)
 {
-    RhServing serving = *idle->played->serving;
-    serving.model = in->model;
-    serving.recipe = in->c.job.recipe;
-    serving.platform = in->hardware;
-    serving.load = &in->c.job.load;
+    RhServing serving = rh_inputs_serving(in, idle->played->serving->server);
     g_autoptr(RhService) service = rh_service_new(&serving, idle->played->deployment, NULL);
     g_autoptr(RhServiceResult) unharmed = NULL;
     RhRequests list = *idle->asked->list;
@@ -206,23 +201,16 @@ static int run(const RhArguments *arguments, GError **error)
         (a->strategy && !rh_deployment_parse(a->strategy, &deployment, error)) ||
         !read_failures(a, &deployment, &failures, &list, error) || !check_program(a, error))
         return 2;
-    g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
-    if (!in && launch && !arguments->workload)
+    g_auto(RhServedInputs) inputs = {0};
+    bool loaded = rh_served_inputs_load(a, launch, &deployment, &inputs, error);
+    if (!inputs.in && launch && !arguments->workload)
         rh_error_help(error, "-w FILE is taken in place of the model that %s names", a->from);
-    if (in && launch) {
-        rh_launched_service_settle(launch, in);
-        deployment = launch->deployment;
-    }
-    g_autoptr(RhServeRequests) asked = in ? rh_serve_requests_of(a, false, error) : NULL;
-    g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
-    if (!server || !rh_serve_requests_fits(asked, in->model, a->lengths, error))
+    if (!loaded)
         return 3;
-    RhServing serving = {.model = in->model,
-                         .recipe = in->c.job.recipe,
-                         .platform = in->hardware,
-                         .server = server,
-                         .load = &in->c.job.load};
-    g_autoptr(RhService) service = rh_service_new(&serving, &deployment, error);
+    RhInputs *in = inputs.in;
+    RhServeRequests *asked = inputs.asked;
+    const RhServing *serving = &inputs.serving;
+    g_autoptr(RhService) service = rh_service_new(serving, &deployment, error);
     asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
     asked->client.each_iteration = rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM) != NULL;
     asked->client.timeline =
@@ -234,7 +222,7 @@ static int run(const RhArguments *arguments, GError **error)
     g_autoptr(RhServiceResult) result =
         service ? play(service, asked, &failures, &unharmed, error) : NULL;
     if (!service)
-        rh_service_room(&serving, &deployment, error);
+        rh_service_room(serving, &deployment, error);
     g_autofree char *text = rh_deployment_format(&deployment);
     RhServeQuestion question = {.q = &in->question,
                                 .deployment = text,
@@ -244,18 +232,18 @@ static int run(const RhArguments *arguments, GError **error)
                                 .slos = &asked->slos,
                                 .unharmed = unharmed,
                                 .client = &asked->client,
-                                .server = serving.server};
+                                .server = serving->server};
     if (!result) {
         print_unanswered(a, &question, *error);
         return 3;
     }
     g_auto(RhServeErrorBars) trust =
-        rh_serve_error_bars(&serving, &deployment, rh_preempted_count(result));
+        rh_serve_error_bars(serving, &deployment, rh_preempted_count(result));
     question.trust = &trust;
-    RhServedCacheList caches = rh_served_caches(&serving, &deployment, service);
+    RhServedCacheList caches = rh_served_caches(serving, &deployment, service);
     question.caches = &caches;
-    asked->slos.allowance = rh_served_allowance(&serving, &deployment);
-    Played played = {&serving, &deployment, service, result, &failures};
+    asked->slos.allowance = rh_served_allowance(serving, &deployment);
+    Played played = {serving, &deployment, service, result, &failures};
     int status = answer(a, &question, &played, error);
     Idle idle = {in, &played, asked, &failures};
     rh_unused_settings_tell(a, &(RhUnusedAnswer){in, &idle}, 1, figures_of);

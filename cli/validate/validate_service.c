@@ -9,13 +9,11 @@
 #include "base/table.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
-#include "cli/serve/launched_service.h"
-#include "cli/serve/serve_requests.h"
+#include "cli/serve/served_inputs.h"
 #include "report/evaluation.h"
 #include "report/format.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/serve/results/service_metrics.h"
-#include "strategies/serve/server.h"
 #include "validate/runs/findings.h"
 #include "validate/runs/service_findings.h"
 #include "validate/runs/service_result.h"
@@ -227,23 +225,15 @@ static void warn_of_others(const RhArguments *a, const RhServiceResultFile *f,
 static int predict(const RhArguments *a, const RhServiceResultFile *f, RhDeployment *deployment,
                    RhLaunchedDeployment *launch, GError **error)
 {
-    g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
-    if (in && launch) {
-        rh_launched_service_settle(launch, in);
-        *deployment = launch->deployment;
-    }
-    g_autoptr(RhServeRequests) asked = in ? rh_serve_requests_of(a, false, error) : NULL;
-    g_autofree RhServer *server = asked ? rh_server_load(deployment->server, error) : NULL;
-    if (!server || !rh_serve_requests_fits(asked, in->model, a->lengths, error))
+    g_auto(RhServedInputs) inputs = {0};
+    if (!rh_served_inputs_load(a, launch, deployment, &inputs, error))
         return 3;
-    RhServing serving = {.model = in->model,
-                         .recipe = in->c.job.recipe,
-                         .platform = in->hardware,
-                         .server = server,
-                         .load = &in->c.job.load};
-    g_autoptr(RhService) service = rh_service_new(&serving, deployment, error);
+    RhInputs *in = inputs.in;
+    RhServeRequests *asked = inputs.asked;
+    const RhServing *serving = &inputs.serving;
+    g_autoptr(RhService) service = rh_service_new(serving, deployment, error);
     if (!service)
-        rh_service_room(&serving, deployment, error);
+        rh_service_room(serving, deployment, error);
     asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
     g_autoptr(RhServiceResult) result =
         service ? rh_service_run(service, asked->list, &asked->client, error) : NULL;
@@ -251,10 +241,10 @@ static int predict(const RhArguments *a, const RhServiceResultFile *f, RhDeploym
         return 3;
     RhServiceMetrics outcome = rh_service_metrics(result, &asked->slos);
     g_auto(RhServeErrorBars) trust =
-        rh_serve_error_bars(&serving, deployment, rh_preempted_count(result));
+        rh_serve_error_bars(serving, deployment, rh_preempted_count(result));
     g_autofree char *text = rh_deployment_format(deployment);
     g_autoptr(GPtrArray) findings = rh_service_findings(
-        f, in->model, serving.recipe, in->hardware->device, rh_deployment_gpus(deployment));
+        f, in->model, serving->recipe, in->hardware->device, rh_deployment_gpus(deployment));
     Answer answer = {f, in, &outcome, &trust, text, asked, findings};
     return show(a, &answer, error);
 }

@@ -86,33 +86,21 @@ typedef struct {
     const char *figures[RH_RESULT_LAST];
 } Format;
 
+/* Members behind `model` of the two benchmarks that share a heritage. */
+#define SERVING_BENCHMARK                                                                          \
+    "max_concurrency", "request_rate", "completed", "mean_e2el_ms", "total_input_tokens",          \
+        "total_output_tokens", true, 1e-3,                                                         \
+    {                                                                                              \
+        "mean_ttft_ms", "median_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "median_tpot_ms",         \
+            "p99_tpot_ms", "output_throughput", "request_throughput"                               \
+    }
+
 static const Format formats[] = {
     {"vllm bench serve",
      {"\"mean_ttft_ms\"", "\"tokenizer_id\"", NULL},
      "model_id",
-     "max_concurrency",
-     "request_rate",
-     "completed",
-     "mean_e2el_ms",
-     "total_input_tokens",
-     "total_output_tokens",
-     true,
-     1e-3,
-     {"mean_ttft_ms", "median_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "median_tpot_ms",
-      "p99_tpot_ms", "output_throughput", "request_throughput"}},
-    {"SGLang bench_serving",
-     {"\"mean_ttft_ms\"", NULL},
-     "model",
-     "max_concurrency",
-     "request_rate",
-     "completed",
-     "mean_e2el_ms",
-     "total_input_tokens",
-     "total_output_tokens",
-     true,
-     1e-3,
-     {"mean_ttft_ms", "median_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "median_tpot_ms",
-      "p99_tpot_ms", "output_throughput", "request_throughput"}},
+     SERVING_BENCHMARK},
+    {"SGLang bench_serving", {"\"mean_ttft_ms\"", NULL}, "model", SERVING_BENCHMARK},
     {"AIPerf",
      {"\"time_to_first_token\"", "\"avg\"", NULL},
      "input_config.endpoint.model_names",

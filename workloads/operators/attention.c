@@ -250,62 +250,27 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     return 2;
 }
 
-const RhOperator rh_attention = {.name = "attention",
-                                 .shape = shape,
-                                 .params = params,
-                                 .flops = flops,
-                                 .kernels = kernels,
-                                 .bytes = bytes,
-                                 .cache = cache,
-                                 .linears = linears,
-                                 .modules = RH_RECOMPUTE_CORE,
-                                 .in_steps = true,
-                                 .rings = true,
-                                 .gathers_operands = true,
-                                 .key_heads = true};
+/* Members that all kinds of attention below share. */
+#define ATTENTION(name_, shape_)                                                                   \
+    .name = (name_), .shape = (shape_), .params = params, .flops = flops, .kernels = kernels,      \
+    .bytes = bytes, .cache = cache, .modules = RH_RECOMPUTE_CORE, .key_heads = true
+
+const RhOperator rh_attention = {ATTENTION("attention", shape), .linears = linears,
+                                 .in_steps = true, .rings = true, .gathers_operands = true};
 
 /* Attention with a bias on each score that grows with the distance (ALiBi, arXiv 2108.12409), made
  * in registers: nothing more is read. */
-const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
-                                       .shape = shape,
-                                       .params = params,
-                                       .flops = flops,
-                                       .kernels = kernels,
-                                       .bytes = bytes,
-                                       .cache = cache,
-                                       .linears = linears,
-                                       .modules = RH_RECOMPUTE_CORE,
-                                       .in_steps = true,
-                                       .rings = true,
-                                       .gathers_operands = true,
-                                       .key_heads = true};
+const RhOperator rh_attention_alibi = {ATTENTION("attention with ALiBi", shape), .linears = linears,
+                                       .in_steps = true, .rings = true, .gathers_operands = true};
 
 /* Attention whose output is scaled by a gate. */
-const RhOperator rh_attention_gated = {.name = "gated attention",
-                                       .shape = shape,
-                                       .params = params,
-                                       .flops = flops,
-                                       .kernels = kernels,
-                                       .bytes = bytes,
-                                       .cache = cache,
-                                       .linears = linears,
-                                       .modules = RH_RECOMPUTE_CORE,
-                                       .in_steps = true,
-                                       .key_heads = true};
+const RhOperator rh_attention_gated = {ATTENTION("gated attention", shape), .linears = linears,
+                                       .in_steps = true};
 
 /* Attention without a mask. */
-const RhOperator rh_attention_bidirectional = {.name = "attention both ways",
-                                               .shape = shape,
-                                               .params = params,
-                                               .flops = flops,
-                                               .kernels = kernels,
-                                               .bytes = bytes,
-                                               .cache = cache,
-                                               .linears = linears,
-                                               .modules = RH_RECOMPUTE_CORE,
-                                               .in_steps = true,
-                                               .gathers_operands = true,
-                                               .key_heads = true};
+const RhOperator rh_attention_bidirectional = {ATTENTION("attention both ways", shape),
+                                               .linears = linears, .in_steps = true,
+                                               .gathers_operands = true};
 
 static void factored_shape(const RhConfig *c, RhLayerKind *kind)
 {
@@ -314,12 +279,4 @@ static void factored_shape(const RhConfig *c, RhLayerKind *kind)
 }
 
 /* Attention with queries from a latent. */
-const RhOperator rh_attention_factored = {.name = "factored attention",
-                                          .shape = factored_shape,
-                                          .params = params,
-                                          .flops = flops,
-                                          .kernels = kernels,
-                                          .bytes = bytes,
-                                          .cache = cache,
-                                          .modules = RH_RECOMPUTE_CORE,
-                                          .key_heads = true};
+const RhOperator rh_attention_factored = {ATTENTION("factored attention", factored_shape)};

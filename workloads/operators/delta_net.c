@@ -240,22 +240,13 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     return rh_scan_linears(ops, w.in, w.values, again ? 0 : normed, list);
 }
 
-const RhOperator rh_delta_net = {.name = "gated DeltaNet",
-                                 .shape = shape,
-                                 .params = params,
-                                 .flops = flops,
-                                 .kernels = kernels,
-                                 .bytes = bytes,
-                                 .cache = cache,
-                                 .linears = linears,
-                                 .modules = RH_RECOMPUTE_SCAN_NORM};
+/* A row of this operator with another shape. */
+#define DELTA_NET(name_, shape_)                                                                   \
+    {                                                                                              \
+        .name = (name_), .shape = (shape_), .params = params, .flops = flops, .kernels = kernels,  \
+        .bytes = bytes, .cache = cache, .linears = linears, .modules = RH_RECOMPUTE_SCAN_NORM      \
+    }
 
-const RhOperator rh_kimi_delta = {.name = "Kimi delta attention",
-                                  .shape = kimi_shape,
-                                  .params = params,
-                                  .flops = flops,
-                                  .kernels = kernels,
-                                  .bytes = bytes,
-                                  .cache = cache,
-                                  .linears = linears,
-                                  .modules = RH_RECOMPUTE_SCAN_NORM};
+const RhOperator rh_delta_net = DELTA_NET("gated DeltaNet", shape);
+
+const RhOperator rh_kimi_delta = DELTA_NET("Kimi delta attention", kimi_shape);

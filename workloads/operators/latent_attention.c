@@ -461,29 +461,14 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     return count;
 }
 
-const RhOperator rh_latent_attention = {.name = "latent attention",
-                                        .resolve = resolve,
-                                        .shape = shape,
-                                        .params = params,
-                                        .flops = flops,
-                                        .kernels = kernels,
-                                        .bytes = bytes,
-                                        .cache = cache,
-                                        .linears = linears,
-                                        .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP,
-                                        .in_steps = true,
-                                        .rings = true,
-                                        .gathers_operands = true};
+/* Members that both kinds of latent attention share. */
+#define LATENT_ATTENTION(name_)                                                                    \
+    .name = (name_), .resolve = resolve, .shape = shape, .params = params, .flops = flops,         \
+    .kernels = kernels, .bytes = bytes, .cache = cache,                                            \
+    .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP, .in_steps = true, .gathers_operands = true
+
+const RhOperator rh_latent_attention = {LATENT_ATTENTION("latent attention"), .linears = linears,
+                                        .rings = true};
 
 /* Latent attention with an indexer. */
-const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
-                                        .resolve = resolve,
-                                        .shape = shape,
-                                        .params = params,
-                                        .flops = flops,
-                                        .kernels = kernels,
-                                        .bytes = bytes,
-                                        .cache = cache,
-                                        .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP,
-                                        .in_steps = true,
-                                        .gathers_operands = true};
+const RhOperator rh_sparse_attention = {LATENT_ATTENTION("sparse latent attention")};

@@ -159,14 +159,14 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     return rh_scan_linears(ops, w.in, w.values, ops->shard->fused_elementwise ? 0 : normed, list);
 }
 
-const RhOperator rh_mamba = {.name = "mamba",
-                             .shape = shape,
-                             .params = params,
-                             .flops = flops,
-                             .kernels = kernels,
-                             .bytes = bytes,
-                             .cache = cache,
-                             .linears = linears};
+/* A row of this operator with another shape. */
+#define SCAN(name_, shape_)                                                                        \
+    {                                                                                              \
+        .name = (name_), .shape = (shape_), .params = params, .flops = flops, .kernels = kernels,  \
+        .bytes = bytes, .cache = cache, .linears = linears                                         \
+    }
+
+const RhOperator rh_mamba = SCAN("mamba", shape);
 
 /* Lightning attention (Qin et al. 2024, arXiv 2405.17381; MiniMax-01, arXiv 2501.08313): Mamba-2
  * without a convolution and with decays that are not trained. Its activation is where the
@@ -178,14 +178,7 @@ static void lightning_shape(const RhConfig *c, RhLayerKind *kind)
     kind->window_tokens = (int32_t)c->ssm.chunk_size;
 }
 
-const RhOperator rh_lightning = {.name = "lightning attention",
-                                 .shape = lightning_shape,
-                                 .params = params,
-                                 .flops = flops,
-                                 .kernels = kernels,
-                                 .bytes = bytes,
-                                 .cache = cache,
-                                 .linears = linears};
+const RhOperator rh_lightning = SCAN("lightning attention", lightning_shape);
 
 /* mLSTM, xLSTM's matrix memory (Beck et al. 2024, arXiv 2405.04517, section 2.3; in chunks: arXiv
  * 2503.14376): Mamba-2 without a convolution, with keys of another size than values, and two
@@ -201,11 +194,4 @@ static void mlstm_shape(const RhConfig *c, RhLayerKind *kind)
     kind->qkv_bias = kind->o_bias = c->ssm.proj_bias != 0;
 }
 
-const RhOperator rh_mlstm = {.name = "mLSTM",
-                             .shape = mlstm_shape,
-                             .params = params,
-                             .flops = flops,
-                             .kernels = kernels,
-                             .bytes = bytes,
-                             .cache = cache,
-                             .linears = linears};
+const RhOperator rh_mlstm = SCAN("mLSTM", mlstm_shape);
