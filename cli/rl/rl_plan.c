@@ -192,9 +192,10 @@ static const RhOption own[] = {
     RH_OPTION(ahead, "ahead", 0, RH_OPTION_QUANTITY, "1",
               "steps that answers may run ahead in async, also 0.5 (0.5, 1, 2 and 4 are tried)",
               .quantity = RH_QUANTITY_COUNT, .positive = true),
-    RH_OPTION(train_gpus, "train-gpus", 0, RH_OPTION_INTEGER, "N",
-              "GPUs that train, where they are apart (every split by nodes is tried)", .low = 1,
-              .high = 1 << 22),
+    RH_OPTION(
+        train_gpus, "train-gpus", 0, RH_OPTION_INTEGER, "N",
+        "GPUs that train, where they are apart (splits by nodes, or by parts of few nodes, are tried)",
+        .low = 1, .high = 1 << 22),
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
               "training layout: like tp2,pp1,zero3 (the best one of each split)"),
     RH_OPTION(generate, "generate", 0, RH_OPTION_TEXT, "DEPLOYMENT",
@@ -235,8 +236,9 @@ const RhCommand rh_command_rl_plan = {
              "Steps are simulated: a service answers a step's prompts at once (continuous\n"
              "batching, the prompt of a group cached), until the last is there; the trainer\n"
              "computes log-probabilities and updates; weights are gathered and broadcast.\n\n"
-             "age: updates of the weights between a prompt's start and its training. At most\n"
-             "prompts x (ahead + 1) are under way.\n",
+             "Staleness: updates of the weights between a prompt's start and its training. At\n"
+             "most prompts x (ahead + 1) are under way, which bounds the mean staleness by\n"
+             "ahead; answers that take longer than others get older.\n",
     .examples = "rehearse rl-plan -w qwen2.5-7b -p dgx-h100:4 --prompts 256 --samples 16 \\\n"
                 "    --lengths in=512,out=2k,sigma=0.8,max=8k\n"
                 "rehearse rl-plan -w qwen3-30b-a3b -p dgx-h100:4 --prompts 64 --samples 32 \\\n"

@@ -100,6 +100,18 @@ static const char *program_of(const RhRlPlacement *p)
                       : "verl.experimental.one_step_off_policy.main_ppo";
 }
 
+static bool check_split(const RhRlSetup *s, GError **error)
+{
+    int32_t node = s->node_gpus, whole = MAX(s->train_gpus / node, 1) * node;
+    if (s->placement->shares_gpus ||
+        (rh_rl_nodes_even(s->train_gpus, node) && rh_rl_nodes_even(s->server_gpus, node)))
+        return true;
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "verl takes as many GPUs of every node, and of %d and %d some nodes of %d GPUs "
+                   "would have fewer\nhelp: %d GPUs that train",
+                   s->train_gpus, s->server_gpus, node, whole);
+}
+
 static char *words(const RhRlSetup *s, GError **error)
 {
     const RhRlJob *job = s->job;
@@ -112,6 +124,8 @@ static char *words(const RhRlSetup *s, GError **error)
                 job->samples);
         return NULL;
     }
+    if (!check_split(s, error))
+        return NULL;
     const char *estimator = strcmp(job->algorithm->name, "ppo") == 0 ? "gae" : job->algorithm->name;
     GString *out = g_string_new(NULL);
     g_string_append_printf(out, "# python3 -m %s\n", program_of(s->placement));

@@ -18,6 +18,12 @@ typedef struct {
     int64_t longest_prompt, longest_answer;
 } RhRlSetup;
 
+/* Has each of the nodes as many of so many GPUs? */
+static inline bool rh_rl_nodes_even(int32_t gpus, int32_t node_gpus)
+{
+    return gpus <= node_gpus || gpus % node_gpus == 0;
+}
+
 typedef struct {
     const char *name;
     const char *checked; /* which sources its words were compared with, and when */

@@ -3,5 +3,5 @@
 #include "strategies/rl/placements/placements.h"
 
 const RhRlPlacement rh_rl_placement_apart = {.name = "apart",
-                                             .title = "apart, in turns",
-                                             .about = "GPUs of their own, one waits for the other"};
+                                             .title = "synchronous on separate GPUs",
+                                             .about = "generate, then train, on separate GPUs"};

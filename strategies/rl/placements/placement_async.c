@@ -6,7 +6,7 @@
 const RhRlPlacement rh_rl_placement_async = {
     .name = "async",
     .title = "asynchronous",
-    .about = "GPUs of their own, answers never wait while the queue has room",
+    .about = "servers and trainer never wait for each other while the queue has room",
     .streams = true,
     .ahead_least = 1,
     .ahead_most = 64};

@@ -5,6 +5,5 @@
 
 const RhRlPlacement rh_rl_placement_colocated = {.name = "colocated",
                                                  .title = "colocated",
-                                                 .about =
-                                                     "trainer and servers take turns on all GPUs",
+                                                 .about = "all GPUs generate, then all train",
                                                  .shares_gpus = true};

@@ -4,7 +4,7 @@
 
 const RhRlPlacement rh_rl_placement_one_off = {
     .name = "one-off",
-    .title = "one step off",
-    .about = "GPUs of their own, the next batch is answered while one is trained on",
+    .title = "one step off-policy",
+    .about = "the next batch is generated while one is trained on",
     .ahead_least = 1,
     .ahead_most = 1};

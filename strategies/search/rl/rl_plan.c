@@ -6,6 +6,7 @@
 #include "strategies/rl/placements/placements.h"
 
 #define SPLITS_MOST 16
+#define SPLITS_FEW  3 /* fewer splits by nodes: parts of nodes are tried, too */
 #define NEVER_S     1e30
 
 static const double aheads[] = {0.5, 1, 2, 4}; /* of streamed placements */
@@ -56,13 +57,23 @@ static void add_servers(Search *s, int32_t gpus)
         g_free(why);
 }
 
-/* Training GPUs of each split: whole nodes, or GPUs of one node; ascending. */
-static GArray *splits_of(const RhRlPlanOptions *o)
+/* GPUs by which splits differ: whole nodes, halves and so on of few nodes, or GPUs of one. */
+static int32_t split_unit(int32_t all, int32_t node)
+{
+    int32_t unit = all > node ? node : 1;
+    while (unit % 2 == 0 && all / unit - 1 < SPLITS_FEW)
+        unit /= 2;
+    return unit;
+}
+
+/* Training GPUs of each split, ascending; *step is what they differ by. */
+static GArray *splits_of(const RhRlPlanOptions *o, int32_t *step)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    int32_t all = o->problem->job.gpus, node = o->hardware->gpus_per_node;
-    int32_t unit = all > node ? node : 1, count = all / unit;
+    int32_t all = o->problem->job.gpus, unit = split_unit(all, o->hardware->gpus_per_node),
+            count = all / unit;
     int32_t stride = (count - 1 + SPLITS_MOST - 1) / SPLITS_MOST;
+    *step = o->train_gpus > 0 ? 0 : MAX(stride, 1) * unit;
     for (int32_t i = stride; o->train_gpus == 0 && i < count; i += MAX(stride, 1)) {
         int32_t gpus = i * unit;
         g_array_append_val(out, gpus);
@@ -80,8 +91,8 @@ static bool is_asked(const RhRlPlanOptions *o, bool shares_gpus)
 static void find_parts(Search *s)
 {
     int32_t all = s->o->problem->job.gpus;
-    g_autoptr(GArray) splits = splits_of(s->o);
     bool apart = is_asked(s->o, false);
+    g_autoptr(GArray) splits = splits_of(s->o, &s->plan->split_gpus);
     int64_t total = (apart ? splits->len : 0) + is_asked(s->o, true), done = 0;
     for (guint i = 0; apart && i < splits->len && !rh_deadline_passed(s->deadline); i++) {
         int32_t gpus = g_array_index(splits, int32_t, i);

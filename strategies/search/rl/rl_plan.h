@@ -20,7 +20,8 @@ typedef struct {
     double update_s;         /* one update of one model */
     double forward_s;        /* one pass forward over a step's tokens */
     double states_bytes;     /* weights and optimizer states of the fullest GPU */
-    double peak_bytes, mfu_frac;
+    double peak_bytes, capacity_bytes, mfu_frac;
+    double error_frac; /* of the update, by measured steps; 0: unknown */
     bool fits;
 } RhRlTrainer;
 
@@ -57,7 +58,7 @@ typedef struct {
     const RhRlJob *job;
     const RhRlPlacement *only; /* NULL: all */
     double ahead;              /* of streamed placements alone; 0: those of a list */
-    int32_t train_gpus;        /* 0: every split by nodes */
+    int32_t train_gpus;        /* 0: every split by nodes, or by parts of few nodes */
     int64_t pack_tokens;       /* of a packed sample at most; 0: twice the longest sample */
     const RhWeightTransport *transport; /* between GPUs apart */
     int32_t top, jobs;
@@ -70,6 +71,7 @@ typedef struct {
                         then other simulated ones */
     int64_t candidates_count, simulated_count, bounded_count; /* bounded: left out by bounds */
     int64_t trainers_count, servers_count;                    /* that fit */
+    int32_t split_gpus; /* splits of the GPUs differ by so many; 0: one was given */
     RhRlTokens tokens;
     char *why_not; /* the last reason that nothing fits; NULL: none; owned */
     bool timed_out;

@@ -88,6 +88,8 @@ static bool time_steps(const RhRlPlanOptions *o, const RhProblem *c, RhRlTrainer
     out->states_bytes =
         r->memory.at_peak_bytes[RH_MEMORY_WEIGHTS] + r->memory.at_peak_bytes[RH_MEMORY_OPTIMIZER];
     out->peak_bytes = r->memory.peak_bytes;
+    out->capacity_bytes = r->memory_capacity_bytes;
+    out->error_frac = r->bar ? r->error_frac : 0;
     out->mfu_frac = r->mfu_frac;
     out->fits = r->fits;
     return r->fits || rh_fail(error, RH_ERROR_NO_ANSWER,

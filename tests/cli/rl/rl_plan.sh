@@ -22,10 +22,14 @@ grep -c '<svg' page.html
 sed -n '/id="data">/,/<\/script>/p' page.html | sed 's/^<script[^>]*>//; s/<.script>//; s/\\u003c/</g' |
     sed '$d' | cmp - page.json && echo 'what page.json holds'
 for p in colocated one-off async apart; do
-    try "${small[@]}" --placement $p --minibatch 64 --emit verl | sed -n '/^# verl/,$p; /^error/,$p'
+    split=(--train-gpus 4)
+    [ $p = colocated ] && split=()
+    try "${small[@]}" --placement $p --minibatch 64 "${split[@]}" --emit verl |
+        sed -n '/^# verl/,$p; /^error:/,$p'
 done
+try "${small[@]}" --placement one-off --train-gpus 2 --emit verl | sed -n '/^error:/,$p'
 printf 'input_tokens,output_tokens\n100,200\n50,900\n' >lengths.csv
-try --prompts 8 --samples 4 --requests lengths.csv --placement apart --train-gpus 4 | sed -n '5,7p'
+try --prompts 8 --samples 4 --requests lengths.csv --placement apart --train-gpus 4 | sed -n '/  generation/,/^job/p'
 printf 'input_tokens,output_tokens\n100,200\n50,none\n' >broken.csv
 try --prompts 8 --requests broken.csv
 try "${small[@]}" --requests lengths.csv

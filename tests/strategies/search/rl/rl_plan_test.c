@@ -84,6 +84,30 @@ static void bounds_are_below_steps(void)
     close_case(&c);
 }
 
+/* Of two nodes, parts are split off, too: the best split of such a job is not 8 of 16 GPUs. */
+static void few_nodes_are_split_in_parts(void)
+{
+    Case c;
+    open_case(&c);
+    rh_platform_free(c.hardware);
+    rh_platform_free(c.platform);
+    c.hardware = rh_platform_load("dgx-h100:2", NULL);
+    c.options.hardware = c.hardware;
+    c.problem.platform = c.platform = rh_stack_platform(c.problem.stack, c.hardware);
+    c.problem.job.gpus = 16;
+    c.options.only = rh_rl_placement_by_name("apart");
+    g_autoptr(RhRlPlan) plan = planned(&c);
+    int32_t tried = 0;
+    CU_ASSERT_EQUAL(plan->split_gpus, 4);
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRlEntry *e = &g_array_index(plan->entries, RhRlEntry, i);
+        CU_ASSERT_EQUAL(e->trainer.gpus % 4, 0);
+        tried |= 1 << (e->trainer.gpus / 4);
+    }
+    CU_ASSERT_TRUE(plan->trainers_count == 3 && tried != 1 << 2);
+    close_case(&c);
+}
+
 /* A forward pass is a part of an update, and its kernels are a third of the FLOPs. */
 static void forward_is_a_part_of_an_update(void)
 {
@@ -144,6 +168,7 @@ int main(void)
 {
     static const RhTest tests[] = {
         {"bounds_are_below_steps", bounds_are_below_steps},
+        {"few_nodes_are_split_in_parts", few_nodes_are_split_in_parts},
         {"forward_is_a_part_of_an_update", forward_is_a_part_of_an_update},
         {"a_critic_is_trained_too", a_critic_is_trained_too},
         {"what_does_not_fit_is_said", what_does_not_fit_is_said},
