@@ -38,8 +38,8 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhSwitchLe
 static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p, int32_t t)
 {
     const RhSwitchLevel *tier = &p->tiers[t];
-    static const char *const taken[] = {"nvlink", "nic",       "host", "nvme", "islands",
-                                        "torus",  "dragonfly", "",     NULL};
+    static const char *const taken[] = {"nvlink",  "nic",   "host",      "nvme", "storage",
+                                        "islands", "torus", "dragonfly", "",     NULL};
     if (g_strv_contains(taken, tier->name) || strchr(tier->name, '/') != NULL)
         rh_json_problem(doc, node, NULL, "\"%s\" cannot be the name of a tier", tier->name);
     if (t == 0)
@@ -193,6 +193,12 @@ static RhPlatform *begin_platform(RhJson *doc, const RhJsonNode *root, GPtrArray
                          &p->nvme_bytes_per_s,
                          &p->host_bytes,
                          &p->nvme_bytes,
+                         &p->storage.bytes_per_s,
+                         &p->storage.read_bytes_per_s,
+                         &p->storage.servers,
+                         &p->storage.server_bytes_per_s,
+                         &p->storage.client_bytes_per_s,
+                         &p->storage.network_bytes_per_s,
                          &p->island_bytes_per_s,
                          &p->mesh.links,
                          &p->torus_bytes_per_s,

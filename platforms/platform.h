@@ -16,10 +16,11 @@
 
 #include "platforms/devices/device.h"
 
-#define RH_TIERS_MAX 8
-#define RH_TORUS_MAX 4
-#define RH_ROUTE_MAX 40
-#define RH_MESH_MAX  16
+#define RH_TIERS_MAX         8
+#define RH_TORUS_MAX         4
+#define RH_ROUTE_MAX         40
+#define RH_MESH_MAX          16
+#define RH_STORAGE_ROUTE_MAX (RH_TIERS_MAX + 3)
 
 typedef struct {
     const char *name; /* "leaf", "pod" ... interned */
@@ -61,6 +62,18 @@ typedef struct {
      * is in flight */
     RhFact window_bytes;
 } RhMessages;
+
+/* Storage that all nodes reach over the network: checkpoints are written to it and read from it. Rates of 0:
+ * no limit of its own. */
+typedef struct {
+    RhFact bytes_per_s;      /* that it sustains for all nodes together; 0: the platform has none */
+    RhFact read_bytes_per_s; /* likewise, where it reads at another rate */
+    RhFact servers;          /* 0: unknown */
+    RhFact server_bytes_per_s; /* network of each, per direction */
+    RhFact client_bytes_per_s; /* of a node: its file-system client */
+    /* A node's adapters to a network of its own, per direction; 0: bytes cross the NICs and switches that GPUs use */
+    RhFact network_bytes_per_s;
+} RhStorage;
 
 /* Nodes from this one on have another device. */
 typedef struct {
@@ -127,6 +140,7 @@ typedef struct {
     RhFact host_bytes_per_s;   /* PCIe or C2C to host memory, per link and direction */
     RhFact host_gpus_per_link; /* GPUs that share such a link, as below a PCIe switch; 0: as 1 */
     RhFact nvme_bytes_per_s;   /* per node and direction of its drives; 0: no drives */
+    RhStorage storage;
     RhFact host_bytes;         /* memory of a node; 0: unknown */
     RhFact nvme_bytes;         /* capacity of a node's drives; 0: unknown */
     const RhWiring *inside;    /* NULL: all GPUs of a node on one switch */
@@ -220,6 +234,14 @@ RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out);
 /* Returns the link between a host's memory and its drives, which must exist; `out`: to the drives.
  */
 RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out);
+/* Lists the links that bytes of a GPU's node cross to the storage, which must exist, or from it, and returns their
+ * number: the GPU's NIC and the switches above it (or the storage's own network), what the node's client can do,
+ * and the servers. Where nodes are not in a tree, no link between nodes is counted. */
+int rh_platform_storage_route(const RhPlatform *p, int32_t gpu, bool out,
+                              RhLink links[RH_STORAGE_ROUTE_MAX]);
+/* Returns the rate at which so many nodes, the first of the platform, write together, or read: that of the
+ * narrowest of these links, with nothing else on them. */
+double rh_platform_storage_bytes_per_s(const RhPlatform *p, int32_t nodes, bool out);
 /* Position of a set of GPUs, as far as it decides whether the set can be shifted: its nodes, and
  * for every tier with uplinks the smallest and largest position of a node below its switch. */
 typedef struct {
@@ -262,7 +284,7 @@ double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link);
 /* Returns the effective bandwidth: the rated one x the hypothetical scale. */
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link);
 /* Returns a link's name: "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up",
- * "host/node0/gpu4/out", "nvme/node0/in". Caller frees. */
+ * "host/node0/gpu4/out", "nvme/node0/in", "storage/node0/out", "storage/servers/in". Caller frees. */
 char *rh_platform_link_name(const RhPlatform *p, RhLink link);
 /* Returns the link of that name, or -1. */
 RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name);

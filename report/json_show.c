@@ -81,6 +81,7 @@ static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item
     put_fact(w, "host_bytes", &p->host_bytes);
     put_fact(w, "nvme_bytes_per_s", &p->nvme_bytes_per_s);
     put_fact(w, "nvme_bytes", &p->nvme_bytes);
+    put_fact(w, "storage_bytes_per_s", &p->storage.bytes_per_s);
     put_islands(w, p);
     put_mesh(w, p);
     put_fact(w, "price_usd_per_gpu_hour", &p->price_usd_per_gpu_hour);

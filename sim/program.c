@@ -328,7 +328,7 @@ const char *rh_memory_name(RhMemoryUse use)
 
 const char *rh_memory_tier_name(RhMemoryTier tier)
 {
-    static const char *const names[RH_MEMORY_TIER_LAST] = {"hbm", "host", "nvme"};
+    static const char *const names[RH_MEMORY_TIER_LAST] = {"hbm", "host", "nvme", "storage"};
     return names[tier];
 }
 

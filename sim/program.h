@@ -105,6 +105,7 @@ typedef enum {
     RH_MEMORY_TIER_HBM,
     RH_MEMORY_TIER_HOST,
     RH_MEMORY_TIER_NVME,
+    RH_MEMORY_TIER_STORAGE, /* over the network; RhPlatform.storage */
     RH_MEMORY_TIER_LAST,
 } RhMemoryTier;
 

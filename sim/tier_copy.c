@@ -9,12 +9,16 @@ int rh_copy_route(const RhPlatform *platform, const RhTask *copy, int32_t gpu,
 {
     int count = 0;
     int32_t node = rh_platform_node_of(platform, gpu);
+    if (copy->from == RH_MEMORY_TIER_STORAGE)
+        count += rh_platform_storage_route(platform, gpu, false, links);
     if (copy->from == RH_MEMORY_TIER_NVME)
         links[count++] = rh_platform_nvme_link(platform, node, false);
     if (copy->from == RH_MEMORY_TIER_HBM || copy->to == RH_MEMORY_TIER_HBM)
         links[count++] = rh_platform_host_link(platform, gpu, copy->from == RH_MEMORY_TIER_HBM);
     if (copy->to == RH_MEMORY_TIER_NVME)
         links[count++] = rh_platform_nvme_link(platform, node, true);
+    if (copy->to == RH_MEMORY_TIER_STORAGE)
+        count += rh_platform_storage_route(platform, gpu, true, links + count);
     return count;
 }
 
@@ -27,15 +31,26 @@ double rh_copy_bytes_per_s(const RhPlatform *platform, const RhTask *copy, int32
     return least;
 }
 
+static bool uses(const RhTask *t, RhMemoryTier tier)
+{
+    return t->kind == RH_TASK_COPY && (t->from == tier || t->to == tier);
+}
+
 bool rh_copies_possible(const RhProgram *p, const RhPlatform *platform, GError **error)
 {
-    for (guint i = 0; i < p->tasks->len && platform->nvme_bytes_per_s.value <= 0; i++) {
+    bool drives = platform->nvme_bytes_per_s.value > 0,
+         storage = platform->storage.bytes_per_s.value > 0;
+    for (guint i = 0; i < p->tasks->len && !(drives && storage); i++) {
         const RhTask *t = rh_program_task(p, (int32_t)i);
-        if (t->kind == RH_TASK_COPY &&
-            (t->from == RH_MEMORY_TIER_NVME || t->to == RH_MEMORY_TIER_NVME))
+        if (!drives && uses(t, RH_MEMORY_TIER_NVME))
             return rh_fail(error, RH_ERROR_INPUT,
                            "task %u copies between tiers of memory, and %s has no drives\n"
                            "help: give it nvme.bandwidth, of a node and direction",
+                           i, platform->name);
+        if (!storage && uses(t, RH_MEMORY_TIER_STORAGE))
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "task %u copies between tiers of memory, and %s has no storage\n"
+                           "help: give it storage.bandwidth, of all servers together",
                            i, platform->name);
     }
     return true;

@@ -3,11 +3,11 @@
 #include "platforms/platform.h"
 #include "sim/program.h"
 
-#define RH_COPY_LINKS_MAX 2
+#define RH_COPY_LINKS_MAX (RH_STORAGE_ROUTE_MAX + 2)
 
 /* Lists the links that a COPY on this GPU crosses, in order, and returns their number: the host
- * link between HBM and host memory, the link of the drives between host memory and NVMe, both
- * between HBM and NVMe. */
+ * link between HBM and host memory, the link of the drives between host memory and NVMe, those of
+ * the network between host memory and the storage, and all that lie between two others. */
 int rh_copy_route(const RhPlatform *platform, const RhTask *copy, int32_t gpu,
                   RhLink links[RH_COPY_LINKS_MAX]);
 /* Returns the bandwidth of the copy's slowest link in bytes/s. */

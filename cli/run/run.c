@@ -17,11 +17,11 @@
 #include "strategies/run/policies/policies.h"
 #include "strategies/run/run_estimate.h"
 #include "strategies/run/step_jitter.h"
+#include "strategies/search/colocation/checkpoint_beside.h"
 #include "strategies/search/plan.h"
 
-#define CLOSE_FRAC     1e-3 /* of the mean time: its 95 % interval */
-#define NICS_LEFT_FRAC 0.05 /* of a checkpoint that would take them whole: it shares */
-#define SEARCH_FRAC    0.7  /* of --timeout, for the best layout; the rest is for the runs */
+#define CLOSE_FRAC  1e-3 /* of the mean time: its 95 % interval */
+#define SEARCH_FRAC 0.7  /* of --timeout, for the best layout; the rest is for the runs */
 
 typedef struct {
     const RhArguments *a;
@@ -86,21 +86,27 @@ static int32_t group_nodes_of(const Query *q)
     return MAX((gpus + node - 1) / node, 1);
 }
 
-/* Steps beside a checkpoint that is written in the background are rehearsed, with NICs that have the rest. */
+/* A step beside a checkpoint that is written in the background is rehearsed, with its flows on the fabric. */
 static bool find_slow_frac(Query *q, GError **error)
 {
-    double share = rh_checkpoint_nics_frac(&q->checkpoint, q->in->c.platform, q->run.nodes_count);
-    if (!q->r || share <= 0)
+    if (!q->r || !rh_checkpoint_drains(&q->checkpoint))
         return true;
-    RhProblem c = q->in->c;
-    g_autoptr(RhPlatform) busy = rh_platform_copy(c.platform);
-    busy->nic_bytes_per_s.value *= fmax(1 - share, NICS_LEFT_FRAC);
-    c.platform = busy;
-    RhEngineOptions options = {.seed = (uint64_t)q->a->seed, .steps = 1};
-    g_autoptr(RhRehearsal) r = rh_rehearse(&c, &q->layout, &options, NULL, NULL, error);
-    if (r)
-        q->checkpoint.slow_frac = fmax(1 - q->r->step_time_s / r->step_time_s, 0);
-    return r != NULL;
+    RhCheckpointBeside ask = {.c = &q->in->c,
+                              .layout = &q->layout,
+                              .setup = &q->checkpoint,
+                              .step_s = q->r->step_time_s,
+                              .processes = (int32_t)q->a->jobs};
+    RhEngineOptions options = {.seed = (uint64_t)q->a->seed,
+                               .timeout_s = rh_terminal_left_s(q->a->timeout_s)};
+    RhCheckpointTogether t;
+    rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
+    bool done = rh_checkpoint_beside(&ask, &options, &t, error);
+    rh_terminal_progress_end();
+    if (done) {
+        q->checkpoint.slow_frac = fmax(1 - t.step_alone_s / t.step_beside_s, 0);
+        q->checkpoint.drain_times = fmax(t.beside_s / t.alone_s, 1);
+    }
+    return done;
 }
 
 static bool settle_checkpoint(Query *q, GError **error)
@@ -109,10 +115,13 @@ static bool settle_checkpoint(Query *q, GError **error)
     const RhPlatform *p = q->in->c.platform;
     RhCheckpointSetup *setup = &q->checkpoint;
     setup->bytes = rh_checkpoint_bytes(&q->in->c);
-    setup->storage_bytes_per_s = rh_checkpoint_storage(q->in->c.job.gpus);
+    setup->storage = rh_checkpoint_storage(p, q->in->c.job.gpus);
     if (w->storage_bytes_per_s > 0)
-        setup->storage_bytes_per_s = (RhFact){.value = w->storage_bytes_per_s, .source = "given"};
-    setup->client_bytes_per_s = w->client_bytes_per_s;
+        setup->storage =
+            (RhStorage){.bytes_per_s = {.value = w->storage_bytes_per_s, .source = "given"},
+                        .network_bytes_per_s = setup->storage.network_bytes_per_s};
+    if (w->client_bytes_per_s > 0)
+        setup->storage.client_bytes_per_s.value = w->client_bytes_per_s;
     setup->async = w->async;
     setup->nvme_bytes_per_s = w->nvme_bytes_per_s;
     if (w->drives)

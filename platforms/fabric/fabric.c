@@ -23,14 +23,6 @@ RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out)
     return rh_nvme_base(p) + 2 * node + (out ? RH_LINK_UP : RH_LINK_DOWN);
 }
 
-static inline int32_t gpu_nic(const RhPlatform *p, int32_t gpu)
-{
-    int32_t local = gpu % p->gpus_per_node;
-    return p->nics_per_node == p->gpus_per_node
-               ? local
-               : (int32_t)((int64_t)local * p->nics_per_node / p->gpus_per_node);
-}
-
 /* Tier at which the two nodes' paths join. A rail-optimised tier joins only NICs of one rail. */
 static int32_t common_tier(const RhPlatform *p, int32_t node_a, int32_t node_b, bool rail_same)
 {
@@ -86,7 +78,7 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
         return 0;
     if (node_src == node_dst)
         return add_inside(p, src, dst, links);
-    int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
+    int32_t rail_src = rh_gpu_nic(p, src), rail_dst = rh_gpu_nic(p, dst);
     if (needs_pxn(p, rail_src, rail_dst)) {
         count = add_inside(p, src, proxy_of(p, src, rail_dst), links);
         rail_src = rail_dst;
@@ -215,7 +207,7 @@ double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst
         return p->nvlink_latency_s.value *
                (counts ? p->inside->hops(p, src % each, dst % each) : 1);
     }
-    int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
+    int32_t rail_src = rh_gpu_nic(p, src), rail_dst = rh_gpu_nic(p, dst);
     bool proxied = needs_pxn(p, rail_src, rail_dst);
     double latency_s = p->nic_latency_s.value + (proxied ? p->nvlink_latency_s.value : 0);
     int32_t top = common_tier(p, node_src, node_dst, proxied || rail_src == rail_dst);
@@ -233,7 +225,7 @@ static bool is_full(const RhPlatform *p, int32_t t, int32_t node)
 int32_t rh_platform_route_kind(const RhPlatform *p, int32_t src, int32_t dst)
 {
     int32_t node_src = rh_platform_node_of(p, src), node_dst = rh_platform_node_of(p, dst);
-    int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
+    int32_t rail_src = rh_gpu_nic(p, src), rail_dst = rh_gpu_nic(p, dst);
     if (src == dst || p->link_changes->len > 0 || p->inside || p->outside)
         return -1;
     if (node_src == node_dst)
@@ -267,6 +259,22 @@ static RhLinkParts wired_parts(const RhPlatform *p, RhLink link)
     return (RhLinkParts){.kind = RH_LINK_INSIDE, .owner = index / each, .unit = index % each};
 }
 
+/* Parts of a link that only copies cross. */
+static RhLinkParts copy_parts(const RhPlatform *p, RhLink link, RhLinkParts parts)
+{
+    int32_t base = rh_host_base(p);
+    parts.kind = RH_LINK_HOST;
+    if (link >= rh_storage_base(p)) {
+        parts.kind = RH_LINK_STORAGE;
+        base = rh_storage_base(p);
+    } else if (link >= rh_nvme_base(p)) {
+        parts.kind = RH_LINK_NVME;
+        base = rh_nvme_base(p);
+    }
+    parts.owner = (link - base) / 2;
+    return parts;
+}
+
 RhLinkParts rh_link_parts(const RhPlatform *p, RhLink link)
 {
     if (link >= rh_wired_base(p))
@@ -279,9 +287,7 @@ RhLinkParts rh_link_parts(const RhPlatform *p, RhLink link)
         return parts;
     }
     if (link >= rh_host_base(p)) {
-        parts.kind = link >= rh_nvme_base(p) ? RH_LINK_NVME : RH_LINK_HOST;
-        parts.owner = (link - (link >= rh_nvme_base(p) ? rh_nvme_base(p) : rh_host_base(p))) / 2;
-        return parts;
+        return copy_parts(p, link, parts);
     }
     int32_t index = (link - base) / 2, units = p->nics_per_node;
     parts.kind = RH_LINK_NIC;

@@ -7,6 +7,7 @@
  *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1
  *   host     base(T) + 2 * gpu + {0 out, 1 in}, the first of those that share a link
  *   nvme     base(T) + 2 G + 2 * node + {0 out, 1 in}, where there are drives
+ *   storage  after those 2 * node + {0 out, 1 in}, then the same of the servers, where there is storage
  *   wirings  after those: inside node 0, node 1 ...; then those between nodes (wiring.h) */
 #include "platforms/fabric/wiring.h"
 #include "platforms/platform.h"
@@ -21,6 +22,7 @@ typedef struct {
         RH_LINK_TIER,
         RH_LINK_HOST,
         RH_LINK_NVME,
+        RH_LINK_STORAGE, /* of a node; of the servers where the owner is nodes_count */
         RH_LINK_INSIDE,
         RH_LINK_OUTSIDE
     } kind;
@@ -78,9 +80,14 @@ static inline int32_t rh_nvme_base(const RhPlatform *p)
     return rh_host_base(p) + 2 * p->nodes_count * p->gpus_per_node;
 }
 
-static inline int32_t rh_wired_base(const RhPlatform *p)
+static inline int32_t rh_storage_base(const RhPlatform *p)
 {
     return rh_nvme_base(p) + (p->nvme_bytes_per_s.value > 0 ? 2 * p->nodes_count : 0);
+}
+
+static inline int32_t rh_wired_base(const RhPlatform *p)
+{
+    return rh_storage_base(p) + (p->storage.bytes_per_s.value > 0 ? 2 * (p->nodes_count + 1) : 0);
 }
 
 static inline int32_t rh_outside_base(const RhPlatform *p)
@@ -89,3 +96,11 @@ static inline int32_t rh_outside_base(const RhPlatform *p)
 }
 
 RhLinkParts rh_link_parts(const RhPlatform *p, RhLink link);
+/* NIC of a GPU on its node. */
+static inline int32_t rh_gpu_nic(const RhPlatform *p, int32_t gpu)
+{
+    int32_t local = gpu % p->gpus_per_node;
+    return p->nics_per_node == p->gpus_per_node
+               ? local
+               : (int32_t)((int64_t)local * p->nics_per_node / p->gpus_per_node);
+}

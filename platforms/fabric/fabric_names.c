@@ -40,6 +40,9 @@ char *rh_platform_link_name(const RhPlatform *p, RhLink link)
                                x.owner % p->gpus_per_node, end);
     if (x.kind == RH_LINK_NVME)
         return g_strdup_printf("nvme/node%d/%s", x.owner, end);
+    if (x.kind == RH_LINK_STORAGE)
+        return x.owner < p->nodes_count ? g_strdup_printf("storage/node%d/%s", x.owner, end)
+                                        : g_strdup_printf("storage/servers/%s", end);
     return tier_link_name(&p->tiers[x.tier], &x);
 }
 
@@ -106,6 +109,17 @@ static RhLink copy_link_by_words(const RhPlatform *p, char **words, guint count)
                 : rh_platform_nvme_link(p, node, end == RH_LINK_UP);
 }
 
+/* Link to the storage from its words: "storage/node3/out", "storage/servers/in". */
+static RhLink storage_link_by_words(const RhPlatform *p, char **words, guint count)
+{
+    bool servers = g_str_equal(words[1], "servers");
+    int32_t owner = servers ? p->nodes_count : number_after(words[1], "node", p->nodes_count);
+    int32_t end = end_by_name(words[2], "out", "in");
+    if (count != 3 || owner < 0 || end < 0 || p->storage.bytes_per_s.value <= 0)
+        return -1;
+    return rh_storage_base(p) + 2 * owner + end;
+}
+
 RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
 {
     g_return_val_if_fail(p != NULL && name != NULL, -1);
@@ -129,6 +143,8 @@ RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
     }
     if (g_str_equal(words[0], "host") || g_str_equal(words[0], "nvme"))
         return copy_link_by_words(p, words, count);
+    if (g_str_equal(words[0], "storage"))
+        return storage_link_by_words(p, words, count);
     bool wired = (p->inside && g_str_equal(words[0], p->inside->name)) ||
                  (p->outside && g_str_equal(words[0], p->outside->name));
     return wired ? wired_link_by_name(p, words, name) : tier_link_by_words(p, words, count);

@@ -10,6 +10,32 @@ static int32_t group_nodes(const RhPlatform *p, int32_t t, int32_t group)
     return MIN(per_group, p->nodes_count - group * per_group);
 }
 
+static double limited(double bytes_per_s, const RhFact *limit)
+{
+    return limit->value > 0 ? fmin(bytes_per_s, limit->value) : bytes_per_s;
+}
+
+static double storage_link_bytes_per_s(const RhPlatform *p, const RhLinkParts *parts)
+{
+    const RhStorage *s = &p->storage;
+    double nics = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value * p->nics_per_node;
+    if (parts->owner < p->nodes_count)
+        return limited(s->network_bytes_per_s.value > 0 ? s->network_bytes_per_s.value : nics,
+                       &s->client_bytes_per_s);
+    bool reads = parts->end == RH_LINK_DOWN && s->read_bytes_per_s.value > 0;
+    double rate = reads ? s->read_bytes_per_s.value : s->bytes_per_s.value;
+    RhFact servers = {.value = s->servers.value * s->server_bytes_per_s.value};
+    return limited(rate, &servers);
+}
+
+static void scale_storage(RhStorage *s, double times)
+{
+    RhFact *const rates[] = {&s->bytes_per_s, &s->read_bytes_per_s, &s->server_bytes_per_s,
+                             &s->client_bytes_per_s, &s->network_bytes_per_s};
+    for (size_t i = 0; i < G_N_ELEMENTS(rates); i++)
+        rates[i]->value *= times;
+}
+
 double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link)
 {
     RhLinkParts parts = rh_link_parts(p, link);
@@ -24,6 +50,8 @@ double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link)
     if (parts.kind == RH_LINK_NVME)
         return p->nvme_bytes_per_s.value;
     double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
+    if (parts.kind == RH_LINK_STORAGE)
+        return storage_link_bytes_per_s(p, &parts);
     if (parts.kind == RH_LINK_NIC)
         return nic;
     double bytes_per_s = nic * group_nodes(p, parts.tier, parts.owner) * p->nics_per_node /
@@ -79,6 +107,7 @@ RhPlatform *rh_platform_evened(const RhPlatform *p)
     even->nic_efficiency_frac.value *= most;
     even->host_bytes_per_s.value *= most;
     even->nvme_bytes_per_s.value *= most;
+    scale_storage(&even->storage, most);
     for (RhProtocol i = RH_PROTOCOL_NONE; i < RH_PROTOCOL_LAST; i++) {
         even->nvlink_protocols[i].efficiency_frac.value *= most;
         even->nic_protocols[i].efficiency_frac.value *= most;

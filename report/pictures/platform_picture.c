@@ -294,7 +294,14 @@ static void platform_rows(const RhPlatform *p, GArray *rows)
         {"drives", &p->nvme_bytes, RH_QUANTITY_BYTES},
         {"drives' rate", &p->nvme_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
     };
+    const Row storage[] = {
+        {"storage", &p->storage.bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"its servers", &p->storage.servers, RH_QUANTITY_COUNT},
+        {"a client", &p->storage.client_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+    };
     g_array_append_vals(rows, list, G_N_ELEMENTS(list));
+    if (p->storage.bytes_per_s.value > 0)
+        g_array_append_vals(rows, storage, G_N_ELEMENTS(storage));
     if (p->host_bytes.value > 0)
         g_array_append_vals(rows, host, G_N_ELEMENTS(host));
 }

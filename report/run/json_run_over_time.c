@@ -56,10 +56,11 @@ static void put_checkpoint(RhJsonWriter *w, const RhRunAnswer *a)
     rh_json_put_number(w, "drain_s", c->drain_s);
     rh_json_put_number(w, "slow_frac", c->slow_frac);
     rh_json_put_number(w, "read_s", c->read_s);
+    rh_put_known(w, "drain_alone_s", c->drain_s / MAX(a->checkpoint->drain_times, 1));
     rh_put_known(w, "local_read_s", c->local_read_s);
     rh_put_known(w, "bytes", a->checkpoint->bytes);
-    rh_put_known(w, "storage_bytes_per_s", a->checkpoint->storage_bytes_per_s.value);
-    rh_json_put_string(w, "storage_source", a->checkpoint->storage_bytes_per_s.source);
+    rh_put_known(w, "storage_bytes_per_s", a->checkpoint->storage.bytes_per_s.value);
+    rh_json_put_string(w, "storage_source", a->checkpoint->storage.bytes_per_s.source);
     rh_json_end_object(w);
 }
 

@@ -11,6 +11,8 @@
 #define HOUR_S       3600.0
 #define CHANGES_MOST 4
 #define SHOWN_FRAC   5e-5
+#define REACHED_FRAC 0.99
+#define DRAIN_TOLD   1.005 /* times as long as alone */
 
 double rh_run_answer_gpu_hours(const RhRunAnswer *a, double time_s)
 {
@@ -56,11 +58,15 @@ static void append_step(GString *out, const RhRunAnswer *a)
     g_autofree char *step = rh_quantity_format(a->step_s, RH_QUANTITY_S, 4),
                     *steps = rh_text_count((int64_t)a->steps),
                     *layout = a->layout ? rh_layout_title(a->layout) : NULL;
-    g_string_append_printf(out, "step: %s; %s steps", step, steps);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_append_printf(line, "step: %s; %s steps%s", step, steps, layout ? "" : " (given)");
     if (a->error_frac > 0)
-        g_string_append_printf(out, "; its error bar, ±%.1f %%, is not in the percentiles above",
+        g_string_append_printf(line, "; its error bar, ±%.1f %%, is not in the percentiles above",
                                100 * a->error_frac);
-    g_string_append_printf(out, "%s%s\n", layout ? "\n  " : "", layout ? layout : " (given)");
+    rh_text_wrap(out, line->str, 2, 79);
+    g_autofree char *indented = layout ? g_strdup_printf("  %s", layout) : NULL;
+    if (layout)
+        rh_text_wrap(out, indented, 4, 79);
 }
 
 /* A row for each phase, where there are several. */
@@ -126,14 +132,39 @@ static void append_failures(GString *out, const RhRunAnswer *a)
     rh_text_wrap(out, line->str, 2, 79);
 }
 
+/* Appends how long bytes are written in the background, and what that costs steps. */
+static void append_drain(GString *line, const RhRunAnswer *a)
+{
+    const RhCheckpointTimes *c = &a->run->checkpoint;
+    double times = fmax(a->checkpoint->drain_times, 1);
+    g_autofree char *drain = rh_report_duration(c->drain_s),
+                    *alone = rh_report_duration(c->drain_s / times);
+    g_string_append_printf(line, ", then %s in the background", drain);
+    if (times > DRAIN_TOLD)
+        g_string_append_printf(line, " (%s without steps)", alone);
+    g_string_append_printf(line, ", with steps %.1f %% slower%s", 100 * c->slow_frac,
+                           a->checkpoint->drain_times > 0 ? " by its flows on the fabric" : "");
+}
+
+/* Appends the rate of which links leave less than the storage has. */
+static void append_reached(GString *line, const RhRunAnswer *a)
+{
+    const RhCheckpointTimes *c = &a->run->checkpoint;
+    double times = fmax(a->checkpoint->drain_times, 1);
+    double reached = a->checkpoint->bytes / (c->drain_s > 0 ? c->drain_s / times : c->write_s);
+    if (reached >= REACHED_FRAC * a->checkpoint->storage.bytes_per_s.value)
+        return;
+    g_autofree char *rate = rh_quantity_format(reached, RH_QUANTITY_BYTES_PER_S, 3);
+    g_string_append_printf(line, ", of which the nodes' way to it leaves %s", rate);
+}
+
 static void append_checkpoint(GString *out, const RhRunAnswer *a)
 {
     const RhRunResult *r = a->result;
     const RhCheckpointTimes *c = &a->run->checkpoint;
     g_autofree char *every = rh_report_duration(r->every_s),
                     *young = rh_report_duration(r->young_s), *daly = rh_report_duration(r->daly_s),
-                    *write = rh_report_duration(c->write_s),
-                    *drain = rh_report_duration(c->drain_s), *read = rh_report_duration(c->read_s);
+                    *write = rh_report_duration(c->write_s), *read = rh_report_duration(c->read_s);
     g_string_append_printf(out, "checkpoint: every %s of work%s (Young %s, Daly %s)\n", every,
                            c->every_s > 0 ? ""
                            : r->timed_out ? ", the best found"
@@ -142,15 +173,16 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
     g_autoptr(GString) line = g_string_new("  ");
     if (a->checkpoint->bytes > 0) {
         g_autofree char *bytes = rh_quantity_format(a->checkpoint->bytes, RH_QUANTITY_BYTES, 3),
-                        *rate = rh_quantity_format(a->checkpoint->storage_bytes_per_s.value,
+                        *rate = rh_quantity_format(a->checkpoint->storage.bytes_per_s.value,
                                                    RH_QUANTITY_BYTES_PER_S, 3);
-        g_string_append_printf(line, "%s at %s (%s); ", bytes, rate,
-                               a->checkpoint->storage_bytes_per_s.source);
+        g_string_append_printf(line, "%s at %s (%s)", bytes, rate,
+                               a->checkpoint->storage.bytes_per_s.source);
+        append_reached(line, a);
+        g_string_append(line, "; ");
     }
     g_string_append_printf(line, "stops the step for %s", write);
     if (c->drain_s > 0)
-        g_string_append_printf(line, ", then %s in the background, with steps %.1f %% slower",
-                               drain, 100 * c->slow_frac);
+        append_drain(line, a);
     g_string_append_printf(line, "; read in %s", read);
     if (c->local_read_s > 0) {
         g_autofree char *local = rh_report_duration(c->local_read_s);

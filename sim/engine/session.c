@@ -201,6 +201,8 @@ static bool set_stage(RhSession *s, GError **error)
 static bool take_gpus(RhSession *s, int32_t index, GError **error)
 {
     const Job *job = RH_AT(s->jobs, Job, index);
+    if (job->program->bundles->len == 0) /* hosts do its work */
+        return true;
     g_autofree int32_t *roles = rh_program_role_of_rank(job->program);
     for (int pass = 0; pass < 2; pass++) /* check, then assign */
         for (int32_t r = 0; r < job->program->ranks_count; r++) {

@@ -13,7 +13,7 @@
  * Programs are admitted with their placement before the first run, because all of them together
  * decide which ranks behave alike (fold.h); then each can be submitted any number of times. Links
  * carry the flows of all running programs, and GPUs hold the memory of their programs. Two programs
- * may use the same GPU, but not at the same time. One session lives per process; isolated_run.h
+ * may use the same GPU, but not at the same time, unless one of them has no kernels: that is work of the hosts. One session lives per process; isolated_run.h
  * helps. */
 #include "sim/engine/engine.h"
 

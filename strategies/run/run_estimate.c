@@ -8,7 +8,7 @@ double rh_run_estimate_frac(const RhProblem *c, const RhFailureRates *rates)
 {
     int32_t gpus = c->job.gpus;
     RhCheckpointSetup setup = {.bytes = rh_checkpoint_bytes(c),
-                               .storage_bytes_per_s = rh_checkpoint_storage(gpus)};
+                               .storage = rh_checkpoint_storage(c->platform, gpus)};
     int32_t nodes = MAX(gpus / c->platform->gpus_per_node, 1);
     RhCheckpointTimes times = rh_checkpoint_times(&setup, c->platform, nodes);
     RhIntervalProblem p = {.mtbf_s = rh_failure_rates_mtbf_s(rates, gpus),

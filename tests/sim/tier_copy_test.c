@@ -36,15 +36,20 @@ static int32_t copy_out(RhProgram *p, int32_t pred)
     return copy(p, RH_LANE_COPY_OUT, RH_MEMORY_TIER_HBM, RH_MEMORY_TIER_HOST, pred);
 }
 
-/* Ranks 0 .. 3, all alike. */
-static RhProgram *all_copy(RhMemoryTier from, RhMemoryTier to)
+/* Ranks that are all alike. */
+static RhProgram *copies(int32_t ranks, RhMemoryTier from, RhMemoryTier to)
 {
-    RhProgram *p = rh_program_new(4);
-    RhStride all = {1, 4};
+    RhProgram *p = rh_program_new(ranks);
+    RhStride all = {1, ranks};
     rh_program_begin_role(p, "all", 0, &all, 1);
     copy(p, RH_LANE_COPY_OUT, from, to, -1);
     rh_program_end_role(p);
     return p;
+}
+
+static RhProgram *all_copy(RhMemoryTier from, RhMemoryTier to)
+{
+    return copies(4, from, to);
 }
 
 static void check_time(const RhProgram *p, const RhPlatform *platform, double wanted_s)
@@ -171,6 +176,33 @@ static void copies_beside_groups_fold(void)
         }
 }
 
+/* 16 nodes below leaves of 4, all GPUs at once: the narrowest of NIC, leaf, client and servers. */
+static void storage_is_reached_over_the_network(void)
+{
+    static const struct {
+        const char *key, *value;
+        double node_bytes_per_s; /* of what it then sends */
+    } narrowest[] = {{"storage.bandwidth", "10TB/s", 8 * 50e9},
+                     {"leaf.oversubscription", "4", 2 * 50e9},
+                     {"storage.client_bandwidth", "60GB/s", 60e9},
+                     {"storage.bandwidth", "800GB/s", 50e9},
+                     {"storage.network", "20GB/s", 20e9}};
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x16,ib:400Gb/s,leaf:4");
+    set(platform, "nic.efficiency", "1");
+    g_autoptr(RhProgram) out = copies(128, RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_STORAGE);
+    g_autoptr(RhProgram) in = copies(128, RH_MEMORY_TIER_STORAGE, RH_MEMORY_TIER_HBM);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_rehearse_isolated(out, platform, &folded, &error));
+    CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "storage.bandwidth") : NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(narrowest); i++) {
+        set(platform, narrowest[i].key, narrowest[i].value);
+        double rate = narrowest[i].node_bytes_per_s;
+        RH_CHECK_CLOSE(rh_platform_storage_bytes_per_s(platform, 16, true), 16 * rate, 1e-12);
+        check_time(out, platform, 8 * BYTES / rate);
+        check_time(in, platform, 8 * BYTES / rate);
+    }
+}
+
 static void who_waits_for_a_copy_is_told_so(void)
 {
     g_autoptr(RhPlatform) platform = four_gpus("1");
@@ -207,6 +239,14 @@ static void links_have_names_that_lead_back(void)
     set(platform, "nvme.bandwidth", "0GB/s");
     CU_ASSERT_EQUAL(rh_platform_link_by_name(platform, "nvme/node0/in"), -1);
     set(platform, "nvme.bandwidth", "10GB/s");
+    CU_ASSERT_EQUAL(rh_platform_link_by_name(platform, "storage/servers/in"), -1);
+    set(platform, "storage.bandwidth", "10GB/s");
+    RhLink way[RH_STORAGE_ROUTE_MAX];
+    for (int32_t gpu = 0; gpu < 24; gpu++)
+        for (int i = rh_platform_storage_route(platform, gpu, gpu % 2 == 0, way); i-- > 0;) {
+            g_autofree char *name = rh_platform_link_name(platform, way[i]);
+            CU_ASSERT_EQUAL(rh_platform_link_by_name(platform, name), way[i]);
+        }
     for (int32_t gpu = 0; gpu < 24; gpu++)
         for (int out = 0; out < 2; out++) {
             RhLink links[] = {rh_platform_host_link(platform, gpu, out),
@@ -231,6 +271,7 @@ int main(void)
     return rh_test_main(
         "tier_copy",
         (RhTest[]){{"gpus_of_one_link_get_their_share", gpus_of_one_link_get_their_share},
+                   {"storage_is_reached_over_the_network", storage_is_reached_over_the_network},
                    {"who_comes_later_shares_from_then_on", who_comes_later_shares_from_then_on},
                    {"both_ways_at_once_do_not_meet", both_ways_at_once_do_not_meet},
                    {"drives_are_shared_by_a_node", drives_are_shared_by_a_node},

@@ -1,0 +1,27 @@
+#pragma once
+/* A training step while a checkpoint is written to the storage: both as flows on one fabric. The checkpoint begins
+ * anew as long as the step lasts, so that what is told holds wherever in the step it begins. */
+#include "sim/engine/engine.h"
+#include "strategies/run/checkpoint.h"
+#include "strategies/train/train.h"
+
+/* Everything is borrowed. */
+typedef struct {
+    const RhProblem *c;
+    const RhLayout *layout; /* settled */
+    const RhCheckpointSetup *setup;
+    double step_s;     /* of the step alone, roughly: no more is written than takes as long */
+    int32_t processes; /* at least 1 */
+} RhCheckpointBeside;
+
+typedef struct {
+    double step_alone_s, step_beside_s;
+    double alone_s, beside_s; /* until all bytes that are written are there */
+    double bytes;             /* of these: of the checkpoint, or what a step has time for */
+} RhCheckpointBesideTimes;
+
+/* Program of a checkpoint: every GPU's share of the bytes, between two tiers of memory. Caller frees. */
+RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, RhMemoryTier to);
+/* Fails like rh_multi_job_rehearse. On nodes of several devices the step is that of the first one. */
+bool rh_checkpoint_beside(const RhCheckpointBeside *ask, const RhEngineOptions *options,
+                          RhCheckpointBesideTimes *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
