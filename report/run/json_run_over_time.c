@@ -80,6 +80,20 @@ static void put_phases(RhJsonWriter *w, const GArray *phases)
     rh_json_end_array(w);
 }
 
+static void put_sizes(RhJsonWriter *w, const GArray *sizes)
+{
+    rh_json_begin_array(w, "sizes");
+    for (guint i = 0; sizes && i < sizes->len; i++) {
+        const RhElasticSize *size = &g_array_index(sizes, RhElasticSize, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_int(w, "nodes_count", size->nodes);
+        rh_json_put_number(w, "step_time_s", size->step_s);
+        rh_put_layout(w, "layout", &size->layout);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 static void put_where(RhJsonWriter *w, const RhRunResult *r)
 {
     rh_json_begin_array(w, "time");
@@ -137,6 +151,7 @@ char *rh_report_run_over_time_json(const RhRunAnswer *a)
     else
         rh_json_put_null(w, "usd");
     put_phases(w, a->phases);
+    put_sizes(w, a->sizes);
     put_where(w, r);
     put_failures(w, a);
     put_checkpoint(w, a);

@@ -7,9 +7,11 @@
 #include "report/format.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/run_interval.h"
+#include "strategies/run/run_state.h"
 
 #define HOUR_S       3600.0
 #define CHANGES_MOST 4
+#define SIZES_MOST   6
 #define SHOWN_FRAC   5e-5
 #define REACHED_FRAC 0.99
 #define DRAIN_TOLD   1.005 /* times as long as alone */
@@ -86,6 +88,49 @@ static void append_phases(GString *out, const RhRunAnswer *a)
                                                                        100 * phase->keep_frac)
                                                      : g_strdup("");
         rh_table_rowf(table, "  %d%s|%s|%s|%s|%s", (int)i + 1, kept, tokens, step, steps, time);
+    }
+    rh_table_append(table, out, "");
+    g_string_append_c(out, '\n');
+}
+
+/* Layout of the quickest step on so many nodes; NULL: its own, with fewer replicas. */
+static const RhElasticSize *size_of(const RhRunAnswer *a, int32_t nodes)
+{
+    const RhElasticSize *best = NULL;
+    double own = rh_run_speed_frac_of_replicas(a->run, a->run->nodes_count - nodes);
+    for (guint i = 0; i < a->sizes->len; i++) {
+        const RhElasticSize *size = &g_array_index(a->sizes, RhElasticSize, i);
+        if (size->nodes <= nodes && a->step_s / size->step_s > own) {
+            own = a->step_s / size->step_s;
+            best = size;
+        }
+    }
+    return best;
+}
+
+/* A row for each number of nodes at which a job that shrinks changes its step. */
+static void append_sizes(GString *out, const RhRunAnswer *a)
+{
+    if (!a->sizes)
+        return;
+    int32_t all = a->run->nodes_count, rows = 0;
+    double last_s = a->step_s;
+    g_autoptr(RhTable) table = rh_table_new("<>><");
+    rh_table_rowf(table, "nodes left|used|step|layout");
+    for (int32_t left = all - 1; left > 0 && rows < SIZES_MOST; left--) {
+        const RhElasticSize *size = size_of(a, left);
+        double step_s =
+            size ? size->step_s : a->step_s / rh_run_speed_frac_of_replicas(a->run, all - left);
+        if (fabs(step_s / last_s - 1) < 1e-9 || !isfinite(step_s))
+            continue;
+        g_autofree char *step = rh_quantity_format(step_s, RH_QUANTITY_S, 4),
+                        *used = size ? g_strdup_printf("%d", size->nodes) : g_strdup(""),
+                        *title = size ? rh_layout_title(&size->layout)
+                                      : g_strdup("its own, with fewer replicas");
+        g_auto(GStrv) words = g_strsplit(title, size ? "," : "|", 2);
+        rh_table_rowf(table, "  %d|%s|%s|%s", left, used, step, words[0]);
+        last_s = step_s;
+        rows++;
     }
     rh_table_append(table, out, "");
     g_string_append_c(out, '\n');
@@ -233,6 +278,7 @@ char *rh_report_run_over_time_text(const RhRunAnswer *a)
     append_step(out, a);
     g_string_append_c(out, '\n');
     append_phases(out, a);
+    append_sizes(out, a);
     append_times(out, a);
     g_string_append_c(out, '\n');
     append_failures(out, a);

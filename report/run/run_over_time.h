@@ -4,6 +4,7 @@
 #include "strategies/run/checkpoint.h"
 #include "strategies/run/run_changes.h"
 #include "strategies/run/run_phases.h"
+#include "strategies/search/capacity/elastic_plan.h"
 
 typedef struct {
     const RhQuestion *q;
@@ -14,6 +15,7 @@ typedef struct {
     const RhLayout *layout;              /* NULL: the step's time was given */
     const char *rates_about;             /* NULL: a trace */
     const GArray *phases;                /* RhRunPhase */
+    const GArray *sizes; /* RhElasticSize: layouts of the job when it has shrunk; NULL: its own */
     double tokens, step_s, steps;
     double error_frac;       /* of the step; 0: unknown */
     double usd_per_gpu_hour; /* 0: unknown */

@@ -54,10 +54,19 @@ double rh_run_replace_s(RhRunState *state, int32_t nodes)
     return wait_s;
 }
 
-double rh_run_speed_frac(const RhTrainingRun *run, int32_t missing)
+double rh_run_speed_frac_of_replicas(const RhTrainingRun *run, int32_t missing)
 {
     int32_t groups = run->nodes_count / run->group_nodes;
     int32_t gone = (missing + run->group_nodes - 1) / run->group_nodes;
     int32_t left = MAX(groups - gone, 0);
     return run->speeds ? run->speeds[left] : (double)left / groups;
+}
+
+double rh_run_speed_frac(const RhTrainingRun *run, int32_t missing)
+{
+    double speed = rh_run_speed_frac_of_replicas(run, missing);
+    for (int32_t i = 0; i < run->sizes_count && missing > 0; i++)
+        if (run->sizes[i].nodes <= run->nodes_count - missing)
+            speed = fmax(speed, run->sizes[i].speed_frac);
+    return speed;
 }

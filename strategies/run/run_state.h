@@ -77,5 +77,7 @@ void rh_run_repair(RhRunState *state, const RhRunFailure *failure);
 double rh_run_replace_s(RhRunState *state, int32_t nodes);
 /* Nodes that came back by now are in the pool. */
 void rh_run_collect(RhRunState *state);
-/* Speed of the job without `missing` nodes, which leave by whole groups. */
+/* Speed of the job without `missing` nodes, which leave by whole groups: with its own layout, and with the best of
+ * all that it has. */
+double rh_run_speed_frac_of_replicas(const RhTrainingRun *run, int32_t missing);
 double rh_run_speed_frac(const RhTrainingRun *run, int32_t missing);

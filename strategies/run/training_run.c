@@ -1,10 +1,13 @@
 #include "strategies/run/training_run.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/run_state.h"
 
 #define YEAR_S      (365.25 * 86400)
+#define SIGMAS      4
 #define WORK_MOST_S (1000 * YEAR_S) /* longer runs are typing errors */
 
 const char *rh_run_time_name(RhRunTime time)
@@ -42,6 +45,18 @@ double rh_run_down_s(const RhTrainingRun *run)
         down_s += run->rates->components[i].per_gpu_hour.value / all *
                   (rh_run_detection_s(run, i) + rh_run_diagnosis_s(run, i));
     return down_s;
+}
+
+int32_t rh_run_missing_most(const RhTrainingRun *run)
+{
+    double mean = 0, all = rh_failure_rates_per_gpu_hour(run->rates);
+    if (run->spot || run->law == RH_LAW_TRACE)
+        return run->nodes_count;
+    for (int32_t i = 0; i < run->rates->components_count; i++) {
+        const RhFailureComponent *c = &run->rates->components[i];
+        mean += c->per_gpu_hour.value / all * c->nodes_away * rh_run_repair_s(run, i) / run->mtbf_s;
+    }
+    return (int32_t)fmin(ceil(mean + SIGMAS * sqrt(mean)), run->nodes_count);
 }
 
 static bool check_trace(const RhTrainingRun *run, GError **error)
@@ -87,7 +102,8 @@ static bool check_pool(const RhTrainingRun *run, GError **error)
                        "the policy %s wants pipelines of two nodes or more, a stage each\n"
                        "help: a layout with more stages (-s pp4)",
                        run->policy->name);
-    if (run->policy->goes_on && !run->policy->simulate && run->nodes_count / run->group_nodes < 2)
+    if (run->policy->goes_on && !run->policy->simulate && run->sizes_count == 0 &&
+        run->nodes_count / run->group_nodes < 2)
         return rh_fail(error, RH_ERROR_USAGE,
                        "the policy %s goes on with fewer replicas, and the job has one",
                        run->policy->name);

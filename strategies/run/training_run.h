@@ -64,6 +64,12 @@ typedef struct {
 
 struct RhRunPolicy;
 
+/* A size at which a shrunk job can run with a layout of its own. */
+typedef struct {
+    int32_t nodes;
+    double speed_frac; /* of the whole job's */
+} RhRunSize;
+
 typedef struct {
     double work_s; /* of all steps, one after the other, without a failure */
     double step_s; /* of one of them */
@@ -101,6 +107,10 @@ typedef struct {
     double stall_every_s, stall_s; /* pauses, as of data loading: how often, how long; 0: none */
     const double
         *speeds; /* of the job, by the replica groups at work, from 0 to all; NULL: their share */
+    /* Other layouts, for fewer nodes; the job runs with whichever is the quickest, and leaves nodes idle that it has
+     * no use for. NULL: it keeps its own, with fewer replicas. */
+    const RhRunSize *sizes;
+    int32_t sizes_count;
     uint64_t seed;
     int32_t least, most; /* replications */
     double close_frac;   /* the mean's 95 % interval, relative, at which they end */
@@ -129,6 +139,8 @@ const char *rh_run_time_name(RhRunTime time);
 double rh_run_detection_s(const RhTrainingRun *run, int32_t component);
 double rh_run_diagnosis_s(const RhTrainingRun *run, int32_t component);
 double rh_run_repair_s(const RhTrainingRun *run, int32_t component);
+/* Nodes in repair at once that a job without spares has to do without, seldom more. */
+int32_t rh_run_missing_most(const RhTrainingRun *run);
 /* Mean time after a failure in which nothing runs and nothing fails: detection and diagnosis. */
 double rh_run_down_s(const RhTrainingRun *run);
 
