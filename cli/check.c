@@ -178,6 +178,7 @@ static const struct {
                {"rehearse.exchange-fit/1", "calibrate --from", "ways"},
                {"rehearse.perform/1", "validate --suite", "steps_s"},
                {"rehearse.run/1", "run", "inputs"},
+               {"rehearse.run-changes/1", "explain", "changes"},
                {"rehearse.rl-plan/1", "rl-plan", "inputs"},
                {"rehearse.record/1", "validate --record", "bars"},
                {"rehearse.version/1", "--version", "schemas"},

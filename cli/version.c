@@ -27,6 +27,7 @@ static const struct {
     {"rehearse.program-run/1", "simulate --program"},
     {"rehearse.record/1", "validate --record"},
     {"rehearse.rl-plan/1", "rl-plan"},
+    {"rehearse.run-changes/1", "explain of a run"},
     {"rehearse.run/1", "run"},
     {"rehearse.serve/1", "serve-plan and serve-simulate"},
     {"rehearse.server-fit/1", "calibrate --server"},

@@ -15,6 +15,7 @@
 #include "cli/output/pictures.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/run/run_explain.h"
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/json_facts.h"
@@ -324,6 +325,8 @@ static int run(const RhArguments *a, GError **error)
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     if (!rh_outputs_check(a->outputs, kinds, error))
         return 2;
+    if (rh_run_explains(g_ptr_array_index(a->operands, 0)))
+        return rh_run_explain(a, g_ptr_array_index(a->operands, 0), error);
     if (a->profile) { /* an input changed, as any other */
         g_autofree char *set = g_strconcat("profile=", a->profile, NULL);
         g_ptr_array_add(a->what_ifs, (void *)rh_intern(set));
