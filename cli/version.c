@@ -22,6 +22,7 @@ static const struct {
     {"rehearse.memory/1", "memory"},
     {"rehearse.perform/1", "a program performed by validate --suite"},
     {"rehearse.plan/1", "plan"},
+    {"rehearse.playground/1", "the page of show playground"},
     {"rehearse.profile/1", "calibrate: constants of a cluster or a GPU"},
     {"rehearse.program/1", "-o x.program.json"},
     {"rehearse.program-run/1", "simulate --program"},

@@ -111,12 +111,14 @@ function(rh_embed_html name folder)
   set(style page)
   set(script base table cards parts gantt main)
   set(study study)
+  set(playground base cards play)
   list(TRANSFORM style REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.css")
   list(TRANSFORM script REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
   list(TRANSFORM study REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
+  list(TRANSFORM playground REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
   add_custom_command(OUTPUT "${made}"
     COMMAND "${CMAKE_COMMAND}" -D "OUT=${made}" -D "HEADER=report/page/html_assets.h" -D "STYLE=${style}"
-            -D "SCRIPT=${script}" -D "STUDY=${study}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
-    DEPENDS ${style} ${script} ${study} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake" VERBATIM)
+            -D "SCRIPT=${script}" -D "STUDY=${study}" -D "PLAYGROUND=${playground}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS ${style} ${script} ${study} ${playground} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake" VERBATIM)
   target_sources(rh_${name} PRIVATE "${made}")
 endfunction()

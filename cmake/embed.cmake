@@ -1,4 +1,4 @@
-# cmake -D OUT=x.c -D HEADER=x.h -D "STYLE=a.css" -D "SCRIPT=a.js;b.js" -P embed.cmake: texts as C arrays, each
+# cmake -D OUT=x.c -D HEADER=x.h -D "STYLE=a.css" -D "SCRIPT=a.js;b.js" ... -P embed.cmake: texts as C arrays, each
 # kind's files one after another. The arrays end in 0.
 function(append_array name)
   set(bytes)
@@ -15,4 +15,5 @@ set(text "/* Made by cmake/embed.cmake. */\n#include \"${HEADER}\"\n")
 append_array(rh_html_style ${STYLE})
 append_array(rh_html_script ${SCRIPT})
 append_array(rh_html_study_script ${STUDY})
+append_array(rh_html_playground_script ${PLAYGROUND})
 file(WRITE "${OUT}" "${text}")

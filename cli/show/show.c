@@ -9,6 +9,7 @@
 #include "cli/output/output.h"
 #include "cli/parse/commands.h"
 #include "cli/show/show_machine.h"
+#include "cli/show/show_playground.h"
 #include "cli/show/show_workload.h"
 #include "platforms/devices/power.h"
 #include "report/format.h"
@@ -439,6 +440,10 @@ static int run(const RhArguments *a, GError **error)
         return 2;
     if (a->from_machine)
         return from_machine(a, error);
+    if (strcmp(topic, "playground") == 0)
+        return rh_show_playground(a, error)                                 ? 0
+               : error && g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2
+                                                                            : 3;
     const char *name = a->operands->len > 1 ? g_ptr_array_index(a->operands, 1) : NULL;
     const char *names[G_N_ELEMENTS(topics) + 1] = {NULL};
     for (size_t i = 0; i < G_N_ELEMENTS(topics); i++) {
@@ -453,7 +458,7 @@ static int run(const RhArguments *a, GError **error)
     const char *near = rh_near_name(topic, names);
     rh_fail(error, RH_ERROR_USAGE,
             "there is nothing called \"%s\" to show\nnote: platforms, devices, workloads, "
-            "strategies, stacks, recipes%s%s",
+            "strategies, stacks, recipes, playground%s%s",
             topic, near ? "\nhelp: a similar name exists: " : "", near ? near : "");
     return 2;
 }
@@ -461,7 +466,7 @@ static int run(const RhArguments *a, GError **error)
 static const RhOption own[] = {
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "write a platform's picture, as .svg; with --from-machine the platform, as "
-              ".json",
+              ".json; of playground the page, as .html",
               .neutral = true),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S",
               "tokens of a sample, for the kernels of a workload (8,192, or as many as the "
@@ -487,6 +492,7 @@ static const RhTopic words[] = {{"platforms", rh_platform_names},
                                 {"strategies", NULL},
                                 {"stacks", rh_stack_names},
                                 {"recipes", NULL},
+                                {"playground", NULL},
                                 {0}};
 
 const RhCommand rh_command_show = {
@@ -496,7 +502,7 @@ const RhCommand rh_command_show = {
     .operands_low = 1,
     .operands_high = 256, /* files of --from-machine */
     .summary = "the platforms, devices, workloads, strategies, ... there are",
-    .about = "TOPIC: platforms, devices, workloads, strategies, stacks or recipes.\n"
+    .about = "TOPIC: platforms, devices, workloads, strategies, stacks, recipes or playground.\n"
              "Without NAME: a list. With NAME: a platform as a picture (nodes, switches, NICs,\n"
              "rails and tiers, each number with the letter of its source), a device's data\n"
              "sheet and constants (--template: a file to describe your own GPU), a workload's\n"
@@ -506,11 +512,15 @@ const RhCommand rh_command_show = {
              "print about a machine: nvidia-smi --query-gpu=name,memory.total,power.limit\n"
              "--format=csv or nvidia-smi -q; nvidia-smi topo -m; lstopo --of xml; a Slurm list\n"
              "of nodes or an MPI hostfile. Without files this machine is queried. It derives\n"
-             "from the nearest node of the catalogue; each figure names its source.\n",
+             "from the nearest node of the catalogue; each figure names its source.\n\n"
+             "`show playground -o play.html` writes a page on which model, cluster and layout\n"
+             "are sliders: a lower bound of the step, where it goes, and memory, all computed\n"
+             "beforehand.\n",
     .examples = "rehearse show platforms\nrehearse show platforms dgx-h100:4 -o cluster.svg\n"
                 "rehearse show devices h100-sxm --template >my-gpu.json\n"
                 "rehearse show workloads llama-3.1-70b --seq 8192\nrehearse show strategies\n"
-                "rehearse show platforms --from-machine topo.txt gpus.csv nodes.txt -o my.json",
+                "rehearse show platforms --from-machine topo.txt gpus.csv nodes.txt -o my.json\n"
+                "rehearse show playground -o play.html",
     .tables = tables,
     .run = run,
 };

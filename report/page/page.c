@@ -40,11 +40,17 @@ static char *source_of(const char *text)
 
 /* --- the page --- */
 
+/* The script that shows the document. */
+static const char *script_of(const RhPage *page)
+{
+    return page->of_playground ? rh_html_playground_script : rh_html_script;
+}
+
 static void append_head(GString *out, const RhPage *page, gsize heading_length)
 {
     g_autofree char *of_pictures = rh_svg_style();
     g_autofree char *style = source_of(rh_html_style), *drawn = source_of(of_pictures),
-                    *script = source_of(rh_html_script),
+                    *script = source_of(script_of(page)),
                     *of_study = source_of(rh_html_study_script);
     g_string_append_printf(
         out,
@@ -129,6 +135,6 @@ char *rh_report_page(const RhPage *page)
         append_data(out, "course", page->timeline);
     if (page->of_study)
         g_string_append_printf(out, "<script>%s</script>\n", rh_html_study_script);
-    g_string_append_printf(out, "<script>%s</script>\n</body>\n</html>\n", rh_html_script);
+    g_string_append_printf(out, "<script>%s</script>\n</body>\n</html>\n", script_of(page));
     return g_string_free(out, FALSE);
 }

@@ -23,8 +23,9 @@ typedef struct {
     const char *timeline; /* rh_report_gpu_timeline_json(), or NULL */
     const RhPagePicture *pictures;
     int pictures_count;
-    bool of_study; /* the document is a study's table, which has a script of its own */
-    int64_t rank;  /* plans: the layout that cards and parts show; 0: the first */
+    bool of_playground; /* the document is a grid of answers, and a script of its own shows it */
+    bool of_study;      /* the document is a study's table, which has a script of its own */
+    int64_t rank;       /* plans: the layout that cards and parts show; 0: the first */
 } RhPage;
 
 /* Returns the file's text, which depends only on the page. Caller frees. */
