@@ -90,6 +90,9 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
 /* Appends the job: "job: llama-3.1-8b on 32 GPUs of dgx-h100, 64 samples of 8,192 tokens a step, bf16, framework
  * megatron (default)". */
 void rh_report_job(GString *out, const RhQuestion *q);
+/* Returns the layout in words, with the layers of each pipeline stage: "tp2 pp8 ..., ZeRO-1; layers per stage: 11, 10 (6
+ * times), 9". Caller frees. */
+char *rh_report_layout_title(const RhProblem *c, const RhLayout *layout);
 /* Appends the command that explains the answer, whose place in its file is `rank`; the file is
  * where the answer was saved, or `example`. */
 void rh_report_next(GString *out, const RhReportStyle *style, const char *example,

@@ -9,6 +9,7 @@
 
 #define CLOCK_S         1e-12 /* less is what the clock rounds */
 #define TERM_LEAST_FRAC 5e-4  /* smaller terms are printed as one */
+#define EQUAL_FRAC      5e-5 /* of a step: terms of two layouts that are no further apart are equal */
 
 const char *rh_report_memory_name(RhMemoryUse use)
 {
@@ -150,16 +151,15 @@ char *rh_report_odds(const RhRehearsal *r)
     g_autofree char *brief = rh_report_odds_brief(r);
     int32_t failed = r->odds->failed;
     g_autofree char *runs =
-        failed > 0 ? g_strdup_printf("%d measured runs, %d of which ran out", r->odds->ran + failed,
-                                     failed)
-                   : g_strdup_printf("%d measured runs, none of which ran out", r->odds->ran);
-    g_autofree char *peaks =
-        r->odds->peaks > 0
-            ? g_strdup_printf("the errors of %d predicted peaks and ", r->odds->peaks)
-            : g_strdup("");
-    return g_strdup_printf("%.0f %% full, %s (50 %% likely at %.0f %% full), by %s%s",
-                           100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief,
-                           100 * r->odds->middle_frac, peaks, runs);
+        failed > 0 ? g_strdup_printf("%d runs, of which %d ran out of memory",
+                                     r->odds->ran + failed, failed)
+                   : g_strdup_printf("%d runs, none of which ran out of memory", r->odds->ran);
+    g_autofree char *peaks = r->odds->peaks > 0
+                                 ? g_strdup_printf("%d measured peaks and ", r->odds->peaks)
+                                 : g_strdup("");
+    return g_strdup_printf("%.0f %% full, %s, judging by %s%s",
+                           100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief, peaks,
+                           runs);
 }
 
 /* Describes how likely the layout fits; nearly certain cases are worded as such. */
@@ -352,18 +352,22 @@ void rh_report_versus_trees(GString *out, const char *heading, const char *whole
     g_autoptr(RhTable) table = rh_table_new("<>>>");
     g_autoptr(GArray) pairs = rh_report_pairs(a, b);
     double whole_s = fmax(a->value_s, b->value_s), rest_a = 0, rest_b = 0;
+    double apart_s = fabs(a->value_s - b->value_s);
     int decimals = whole_s > 0 ? CLAMP(3 - (int)floor(log10(whole_s)), 0, 9) : 3;
+    if (apart_s > TERM_LEAST_FRAC * whole_s) /* of the difference, three digits */
+        decimals = CLAMP(2 - (int)floor(log10(apart_s)), decimals, 9);
     rh_table_rowf(table, "%s|%s|%s|difference", heading, name_a, name_b);
     for (guint i = 0; i < pairs->len; i++) {
         const RhTermPair *p = &g_array_index(pairs, RhTermPair, i);
-        bool small = fmax(p->a_s, p->b_s) < TERM_LEAST_FRAC * whole_s;
+        bool small = fmax(p->a_s, p->b_s) < TERM_LEAST_FRAC * whole_s ||
+                     fabs(p->a_s - p->b_s) < EQUAL_FRAC * whole_s;
         rest_a += small ? p->a_s : 0;
         rest_b += small ? p->b_s : 0;
         if (!small)
             versus_row(table, p->name, p->a_s, p->b_s, decimals);
     }
     if (fmax(rest_a, rest_b) >= CLOCK_S)
-        versus_row(table, "smaller terms", rest_a, rest_b, decimals);
+        versus_row(table, "all else", rest_a, rest_b, decimals);
     versus_row(table, whole, a->value_s, b->value_s, decimals);
     rh_table_append(table, out, "  ");
 }
@@ -406,7 +410,12 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
         g_string_append_printf(out, "%s%s takes %s more", gain ? "; but " : "", loss->name, size);
     }
     double whole_s = b->step_time_s - a->step_time_s;
+    double rest_s =
+        whole_s + (gain ? gain->a_s - gain->b_s : 0) + (loss ? loss->a_s - loss->b_s : 0);
     g_autofree char *whole = rh_quantity_format(fabs(whole_s), RH_QUANTITY_S, 3);
+    g_autofree char *rest = rh_quantity_format(fabs(rest_s), RH_QUANTITY_S, 3);
+    if (fabs(rest_s) > floor_s)
+        g_string_append_printf(out, "; all else %s %s", rest, rest_s < 0 ? "more" : "less");
     g_string_append_printf(out, "; the whole step %s %s", whole, whole_s < 0 ? "more" : "less");
     return g_string_free(out, FALSE);
 }
@@ -430,17 +439,24 @@ static char *worst_rank(const RhRun *run, const char *name)
     return g_strdup("");
 }
 
-/* Returns the top terms of a tree, largest first; *rest_s: the sum of those too small to print. */
-static GPtrArray *top_terms(const RhCost *costs, double step_s, double *rest_s)
+/* Returns the top terms of a tree, largest first; *rest_s: the sum of those too small to print, where they are several,
+ * their names in `small`. */
+static GPtrArray *top_terms(const RhCost *costs, double step_s, double *rest_s, GString *small)
 {
     GPtrArray *terms = g_ptr_array_new();
+    g_autoptr(GPtrArray) rest = g_ptr_array_new();
     *rest_s = 0;
     for (guint i = 0; i < costs->children->len; i++) {
         RhCost *term = g_ptr_array_index(costs->children, i);
-        if (term->value_s < TERM_LEAST_FRAC * step_s)
-            *rest_s += term->value_s;
-        else if (term->value_s >= CLOCK_S)
-            g_ptr_array_add(terms, term);
+        if (term->value_s >= CLOCK_S)
+            g_ptr_array_add(term->value_s < TERM_LEAST_FRAC * step_s ? rest : terms, term);
+    }
+    if (rest->len == 1)
+        g_ptr_array_add(terms, g_ptr_array_steal_index(rest, 0));
+    for (guint i = 0; i < rest->len; i++) {
+        const RhCost *term = rest->pdata[i];
+        *rest_s += term->value_s;
+        g_string_append_printf(small, "%s%s", i ? ", " : "", term->name);
     }
     g_ptr_array_sort(terms, by_size);
     return terms;
@@ -450,7 +466,8 @@ void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhR
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
     double rest_s = 0;
-    g_autoptr(GPtrArray) terms = top_terms(costs, step_s, &rest_s);
+    g_autoptr(GString) small = g_string_new(NULL);
+    g_autoptr(GPtrArray) terms = top_terms(costs, step_s, &rest_s, small);
     rh_table_rowf(table, "time of a step|mean of GPUs|share|longest on a GPU");
     for (guint i = 0; i < terms->len; i++) {
         const RhCost *term = g_ptr_array_index(terms, i);
@@ -463,6 +480,9 @@ void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhR
     if (rest_s >= CLOCK_S)
         rh_table_rowf(table, "  smaller terms|%s|%.1f %%|", rest, 100 * rest_s / step_s);
     rh_table_append(table, out, "");
+    g_string_prepend(small, "    they are: ");
+    if (rest_s >= CLOCK_S)
+        rh_text_wrap(out, small->str, 6, 79);
 }
 
 void rh_report_links(GString *out, const GArray *links)

@@ -157,13 +157,11 @@ static char *verdict(const RhQuestion *q, const RhRehearsal *r)
 
 /* Returns the title of the layout, with what plan might have added and this layout does without.
  * Caller frees. */
-static char *whole_title(const RhLayout *l)
+static char *whole_title(const RhProblem *c, const RhLayout *l)
 {
-    g_autofree char *title = rh_layout_title(l);
+    g_autofree char *title = rh_report_layout_title(c, l);
     bool plain = l->tp > 1 && l->sequence_parallel && !l->tensor_overlap;
-    bool even = l->pp > 1 && l->partition == RH_PARTITION_EVEN && l->stage_layers_count == 0;
-    return g_strconcat(title, plain ? ", no TP overlap" : "", even ? ", layers split evenly" : "",
-                       NULL);
+    return g_strconcat(title, plain ? "; no TP overlap" : "", NULL);
 }
 
 /* Appends the first lines: the step, its rates, the layout, the job. */
@@ -171,7 +169,7 @@ static void append_answer(GString *out, const RhQuestion *q, const RhRehearsal *
                           const RhReportStyle *style)
 {
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
-    g_autofree char *title = whole_title(&r->layout);
+    g_autofree char *title = whole_title(q->c, &r->layout);
     g_autofree char *tokens = rh_text_rate(r->tokens_per_s_per_gpu);
     g_autofree char *fit = verdict(q, r);
     g_autofree char *error = rh_text_number(100 * rh_report_error_frac(r), 2);

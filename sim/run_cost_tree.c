@@ -43,14 +43,32 @@ void rh_run_costs_add_kernels(RhCost *root, double compute_s, const double kerne
                         kernel_sources[phase] ? kernel_sources[phase] : "kernels and launch gaps");
 }
 
+/* Parts the wait for pipeline stages: GPUs that work most wait for the bubble alone, others as well for these. */
+static void add_wait_parts(RhCost *wait, const RhRun *run)
+{
+    double bubble_s = INFINITY;
+    for (guint i = 0; i < run->performers->len; i++)
+        bubble_s =
+            fmin(bubble_s, g_array_index(run->performers, RhPerformer, i).wait_s[RH_WAIT_BUBBLE]);
+    double imbalance_s = wait->value_s - bubble_s;
+    if (bubble_s <= 0 || imbalance_s <= 1e-9 * wait->value_s)
+        return;
+    rh_cost_add(wait, "bubble", bubble_s, "of the GPUs with most work");
+    rh_cost_add(wait, "imbalance", imbalance_s, "GPUs with less work wait for them");
+}
+
 RhCost *rh_run_costs(const RhRun *run, double step_time_s)
 {
     Mean mean = mean_rank(run);
     RhCost *root = rh_cost_new("step", step_time_s, "mean of all GPUs");
     rh_run_costs_add_kernels(root, mean.wait_s[RH_WAIT_COMPUTE], mean.kernel_s);
     for (int w = RH_WAIT_COMPUTE + 1; w < RH_WAIT_LAST; w++)
-        if (mean.wait_s[w] > 0)
-            rh_cost_add(root, rh_wait_name((RhWait)w), mean.wait_s[w], rh_wait_source((RhWait)w));
+        if (mean.wait_s[w] > 0) {
+            RhCost *wait = rh_cost_add(root, rh_wait_name((RhWait)w), mean.wait_s[w],
+                                       rh_wait_source((RhWait)w));
+            if (w == RH_WAIT_BUBBLE)
+                add_wait_parts(wait, run);
+        }
     return root;
 }
 

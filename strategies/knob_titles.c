@@ -23,7 +23,9 @@ char *rh_knob_title_context(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
     bool gathers = l->kv == RH_CONTEXT_GATHER;
-    return gathers ? g_strdup("CP by K/V all-gather") : NULL;
+    return gathers              ? g_strdup("CP by K/V all-gather")
+           : l->cp > l->ulysses ? g_strdup("CP by K/V ring")
+                                : NULL;
 }
 
 char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l)
@@ -119,7 +121,7 @@ char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l)
         return NULL;
     return l->partition == RH_PARTITION_UNIFORM
                ? g_strdup("embedding and head counted as layers")
-               : g_strdup_printf("stages balanced by %s", knob->names[l->partition]);
+               : g_strdup_printf("stages of equal %s", knob->names[l->partition]);
 }
 
 char *rh_knob_title_stages(const RhKnob *knob, const RhLayout *l)

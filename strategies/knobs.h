@@ -65,6 +65,8 @@ typedef struct RhKnob {
     /* In the table of plans: always, or where plans differ in it. */
     RhKnobColumn column;
     const char *head; /* NULL: the key */
+    const char
+        *legend; /* said below a table with its column: "kv: how ..."; NULL: none is needed */
     /* Returns its cell, which the caller frees; NULL (the function): its value. "-": no meaning there. */
     char *(*cell)(const struct RhKnob *knob, const RhLayout *layout);
 

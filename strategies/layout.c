@@ -242,13 +242,21 @@ char *rh_layout_format(const RhLayout *l)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
+/* Appends the titles of the degrees, or of all other knobs. */
+static void append_titles(GString *s, const RhLayout *l, bool degrees)
+{
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        g_autofree char *title =
+            knob->title && knob->degree == degrees ? knob->title(knob, l) : NULL;
+        if (title)
+            g_string_append_printf(s, "%s%s", !s->len ? "" : degrees ? " " : ", ", title);
+    }
+}
+
 char *rh_layout_title(const RhLayout *l)
 {
     g_autoptr(GString) s = g_string_new(NULL);
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
-        g_autofree char *title = knob->title ? knob->title(knob, l) : NULL;
-        if (title)
-            g_string_append_printf(s, "%s%s", !s->len ? "" : knob->degree ? " " : ", ", title);
-    }
+    append_titles(s, l, true);
+    append_titles(s, l, false);
     return g_string_free(g_steal_pointer(&s), FALSE);
 }

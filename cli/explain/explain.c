@@ -96,7 +96,7 @@ static void append_tree(RhExplanation *e)
 {
     const RhRehearsal *r = e->r;
     bool verbose = e->a->verbosity > 0;
-    g_autofree char *title = rh_layout_title(&r->layout);
+    g_autofree char *title = rh_report_layout_title(&e->in->c, &r->layout);
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *bar = bar_text(r);
     g_string_append_printf(
@@ -144,9 +144,12 @@ static char *decided(const RhRehearsal *a, const RhRehearsal *b)
                : g_strdup_printf("that is more than the error bar of a step (%s)", bar);
 }
 
-/* Appends the knobs in which two layouts differ: "they differ in kv (gather, ring)". */
-static void append_knobs(RhExplanation *e, const RhLayout *a, const RhLayout *b)
+/* Returns what is said of two layouts beside their times: whether the error bar decides, and the knobs in which they
+ * differ, "they differ in kv (gather, ring)". NULL: nothing. Caller frees. */
+static char *decided_and_knobs(const RhRehearsal *ra, const RhLayout *a, const RhRehearsal *rb,
+                               const RhLayout *b)
 {
+    g_autofree char *verdict = decided(ra, rb);
     g_autoptr(GString) line = g_string_new(NULL);
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
         g_autofree char *own = rh_knob_cell(knob, a), *other = rh_knob_cell(knob, b);
@@ -155,18 +158,19 @@ static void append_knobs(RhExplanation *e, const RhLayout *a, const RhLayout *b)
                                    knob->key, own, other);
     }
     if (line->len == 0)
-        return;
-    g_string_append(e->out, "  ");
-    rh_text_wrap(e->out, line->str, 4, 77);
+        return g_steal_pointer(&verdict);
+    g_autoptr(GString) wrapped = g_string_new(NULL);
+    rh_text_wrap(wrapped, line->str, 4, 77);
+    g_string_truncate(wrapped, wrapped->len - 1); /* its newline */
+    return g_strconcat(verdict ? verdict : "", verdict ? "\n  " : "", wrapped->str, NULL);
 }
 
 static void append_rank(RhExplanation *e)
 {
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
     g_autofree char *b = g_strdup_printf("#%" G_GINT64_FORMAT, e->a->versus);
-    g_autofree char *verdict = decided(e->r, e->other);
+    g_autofree char *verdict = decided_and_knobs(e->r, &e->r->layout, e->other, &e->other->layout);
     rh_explain_versus(e, a, e->r, b, e->other, verdict);
-    append_knobs(e, &e->r->layout, &e->other->layout);
     rh_explain_layout(e, a, &e->r->layout, "");
     rh_explain_layout(e, b, &e->other->layout, "");
 }
@@ -209,10 +213,9 @@ static void append_why_not(RhExplanation *e)
                                title, r->memory.stage, r->memory.peak_bytes / RH_GIB_BYTES,
                                (r->memory.peak_bytes - r->memory_capacity_bytes) / RH_GIB_BYTES);
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
-    g_autofree char *verdict = decided(e->r, r);
+    g_autofree char *verdict = decided_and_knobs(e->r, &e->r->layout, r, &e->layout);
     rh_explain_versus(e, a, e->r, r->fits ? "that layout" : "that layout (if it fitted)", r,
                       verdict);
-    append_knobs(e, &e->r->layout, &e->layout);
     rh_explain_layout(e, "that layout", &e->layout, "");
     g_string_append_printf(e->out, "  its lower bounds: closed form %.4g s, longest path %.4g s\n",
                            r->bound_closed_s, r->bound_segment_s);

@@ -36,10 +36,10 @@ static void append_title(GString *out, const char *label, const char *title,
 }
 
 /* Appends the answer: `label`, or the best beside other jobs. */
-static void append_best(GString *out, const char *label, const RhRehearsal *best,
-                        RhObjective objective, const RhReportStyle *style)
+static void append_best(GString *out, const char *label, const RhProblem *c,
+                        const RhRehearsal *best, RhObjective objective, const RhReportStyle *style)
 {
-    g_autofree char *title = rh_layout_title(&best->layout);
+    g_autofree char *title = rh_report_layout_title(c, &best->layout);
     g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *tokens = rh_text_rate(best->tokens_per_s_per_gpu);
     append_title(out, label, title, style);
@@ -213,7 +213,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
                 : plan->unsafe     ? "best, but it may run out of memory"
                 : plan->beside     ? "alone"
                                    : "best",
-                g_ptr_array_index(plan->entries, 0), options->objective, style);
+                q->c, g_ptr_array_index(plan->entries, 0), options->objective, style);
     rh_report_job(out, q);
     g_string_append_c(out, '\n');
     rh_report_append_plan_table(out, plan, options);
@@ -228,7 +228,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_fuller(out, plan, style);
     rh_report_warnings_text(out, watches);
     append_approximate(out, plan);
-    rh_report_append_near_misses(out, plan, style->verbosity > 0 ? G_MAXUINT : 1);
+    rh_report_append_near_misses(out, plan, style->verbosity > 0 ? G_MAXUINT : 0);
     if (style->verbosity > 0)
         append_layouts(out, plan);
     append_counts(out, plan, options, style);

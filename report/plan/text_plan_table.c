@@ -175,6 +175,27 @@ static int32_t column_to_drop(const GArray *columns)
     return -1;
 }
 
+/* Adds "; TEXT" to the notes below a table. */
+static void add_note(GString *notes, const char *text)
+{
+    g_string_append_printf(notes, "%s%s", notes->len ? "; " : "   ", text);
+}
+
+/* Adds what columns mean whose heads do not say it, where some row uses them. */
+static void add_legends(GString *notes, const GArray *columns, const GPtrArray *rows)
+{
+    for (guint i = 0; i < columns->len; i++) {
+        const RhKnob *knob = g_array_index(columns, Column, i).knob;
+        bool used = false;
+        for (guint k = 0; knob && knob->legend && k < rows->len; k++) {
+            g_autofree char *cell = rh_knob_cell(knob, &((RhRehearsal *)rows->pdata[k])->layout);
+            used |= strcmp(cell, "none") != 0 && strcmp(cell, "-") != 0;
+        }
+        if (used)
+            add_note(notes, knob->legend);
+    }
+}
+
 /* Drops a column, and notes its name. */
 static bool drop_column(GArray *columns, GString *dropped)
 {
@@ -187,7 +208,7 @@ static bool drop_column(GArray *columns, GString *dropped)
     return true;
 }
 
-static void append_table(GString *out, const RhPlan *plan)
+static void append_table(GString *out, const RhPlan *plan, GString *notes)
 {
     bool waits_known = count_rehearsed(plan) > 0;
     g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
@@ -200,34 +221,35 @@ static void append_table(GString *out, const RhPlan *plan)
         continue;
     g_string_append(out, text->str);
     append_shared_degrees(out, rows);
-    if (dropped->len > 0) {
-        g_autofree char *line = g_strdup_printf(
-            "   left out for lack of width: %s; -v prints each layout in full", dropped->str);
-        rh_text_wrap(out, line, 3, 79);
-    }
+    add_legends(notes, columns, rows);
+    g_autofree char *hidden = g_strdup_printf(
+        "not shown for lack of width: %s (-v prints layouts in full)", dropped->str);
+    if (dropped->len > 0)
+        add_note(notes, hidden);
 }
 
-static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptions *options)
+static void add_footnotes(GString *notes, const RhPlan *plan, const RhPlanOptions *options)
 {
     guint rehearsed = count_rehearsed(plan);
+    g_autofree char *varied = rh_report_variant_knobs();
+    g_autofree char *variants =
+        g_strdup_printf("each row is the best of layouts that differ only in %s", varied);
     if (rehearsed > 0)
-        g_string_append(out,
-                        "   wait, comm: % of the step spent waiting for other pipeline stages\n"
-                        "     (bubble and imbalance), and in exposed communication\n");
+        add_note(notes, "wait: % of the step that GPUs wait for other pipeline stages (bubble and "
+                        "imbalance); comm: % in exposed communication");
     if (rehearsed < plan->entries->len)
-        g_string_append(out, "   >=: a lower bound of the step; that layout was not simulated\n");
-    if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan)) {
-        g_autofree char *varied = rh_report_variant_knobs();
-        g_string_append_printf(out, "   each row is the best of layouts that differ only in %s\n",
-                               varied);
-    }
+        add_note(notes, ">=: a lower bound of the step; that layout was not simulated");
+    if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan))
+        add_note(notes, variants);
     if (plan->families->len > 0)
-        g_string_append(out,
-                        "   -: slower than the ranked rows, but the best layout of its kind\n");
+        add_note(notes, "-: slower than the ranked rows, but the best layout of its kind");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)
 {
-    append_table(out, plan);
-    append_footnotes(out, plan, options);
+    g_autoptr(GString) notes = g_string_new(NULL);
+    append_table(out, plan, notes);
+    add_footnotes(notes, plan, options);
+    if (notes->len > 0)
+        rh_text_wrap(out, notes->str, 3, 79);
 }

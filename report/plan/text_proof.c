@@ -32,10 +32,10 @@ static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *
 {
     guint rows = plan->beside ? (guint)options->top : plan->entries->len;
     bool each = options->variants || options->every_row || plan->beside;
-    g_string_append_printf(text, "proved: %sno other layout%s beats #%u by more than",
-                           each && !options->variants ? "except variants of these rows " : "",
-                           rh_report_margin_bytes(plan) > 0 ? " with that margin" : "",
-                           each ? rows : 1);
+    g_string_append_printf(
+        text, "proved for the model: %sno other layout%s is faster than #%u by more than",
+        each && !options->variants ? "except variants of these rows " : "",
+        rh_report_margin_bytes(plan) > 0 ? " with that margin" : "", each ? rows : 1);
 }
 
 /* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */

@@ -20,6 +20,8 @@ static bool gains_nothing(const RhUnsearched *o)
 static void append_one(GString *text, const RhUnsearched *o, bool verbose)
 {
     g_string_append(text, o->numerics || o->r ? o->change : o->text);
+    if (o->beside)
+        g_string_append_printf(text, " with %s", o->beside);
     if (o->why && (verbose || o->change))
         g_string_append_printf(text, " (%s)", o->why);
     if (!o->r)
@@ -51,7 +53,8 @@ void rh_report_unsearched(GString *out, const RhPlan *plan, bool verbose)
     if (*layouts)
         rh_report_append_labelled(out, "not searched", layouts);
     if (*numbers)
-        rh_report_append_labelled(out, "other number formats, which change the numerics", numbers);
+        rh_report_append_labelled(
+            out, "with other number formats (--set or --dtype; they change the numerics)", numbers);
 }
 
 void rh_report_unsearched_markdown(GString *out, const RhPlan *plan)
@@ -74,6 +77,7 @@ void rh_put_unsearched(RhJsonWriter *w, const RhPlan *plan)
         rh_json_put_string(w, "text", o->text);
         rh_json_put_bool(w, "numerics", o->numerics);
         rh_json_put_string(w, "change", o->change);
+        rh_json_put_string(w, "beside", o->beside);
         rh_json_put_string(w, "why_not", o->why);
         rh_put_or_null(w, "step_time_s", o->r ? o->r->step_time_s : 0, o->r != NULL);
         rh_put_or_null(w, "gain_frac", o->gain_frac, o->r != NULL);

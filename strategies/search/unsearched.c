@@ -8,6 +8,8 @@
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/search/rehearsals/steady_state.h"
 
+#define MORE_LAYERS 8 /* of a model chunk, that are recomputed so that other numbers fit, at most */
+
 /* A candidate while it is rehearsed. */
 typedef struct {
     RhUnsearched o;
@@ -187,6 +189,29 @@ static bool is_row_itself(const Search *s, const Trial *t)
     return t == &g_array_index(s->trials, Trial, 0);
 }
 
+/* Recomputes more layers of each model chunk, the fewest with which other numbers fit, and says so. */
+static void recompute_more(const Search *s, Trial *t)
+{
+    double peak_bytes, room_bytes;
+    RhLayout first = t->layout;
+    if (!t->o.numerics || first.recompute != RH_RECOMPUTE_FULL ||
+        first.recomputed_layers_count <= 0)
+        return;
+    for (int16_t more = 0; more <= MORE_LAYERS; more++) {
+        for (int32_t g = 0; g < first.recomputed_layers_count; g++)
+            t->layout.recomputed_layers[g] = (int16_t)(first.recomputed_layers[g] + more);
+        if (more > 0 && !rh_train_legal(&t->c, &t->layout, NULL))
+            break;
+        if (!has_room(s, t, &peak_bytes, &room_bytes))
+            continue;
+        if (more > 0)
+            t->o.beside = g_strdup_printf("%d more layer%s of a model chunk recomputed", more,
+                                          more == 1 ? "" : "s");
+        return;
+    }
+    t->layout = first;
+}
+
 /* The first row's step, estimated in the same way as the trial's: from the trial's own rehearsals,
  * or from the search; 0: not known. */
 static double row_s(const Search *s, const Trial *t)
@@ -216,6 +241,8 @@ static void begin_trial(const Search *s, Trial *t)
     if (!t->o.why && (t->o.why = refused(s, t)))
         t->o.cannot = true;
     if (!t->o.why)
+        recompute_more(s, t);
+    if (!t->o.why)
         t->o.why = lacks_room(s, t);
     if (t->o.why)
         return;
@@ -235,6 +262,7 @@ static void clear_unsearched(gpointer data)
 {
     RhUnsearched *o = data;
     g_free(o->change);
+    g_free(o->beside);
     g_free(o->why);
     rh_rehearsal_free(o->r);
 }

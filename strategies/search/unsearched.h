@@ -10,8 +10,9 @@ typedef struct {
     bool numerics;    /* it changes what is computed */
     char
         *change; /* owned: "recompute=none", "dtype=fp8"; NULL: the first row has no place for it */
-    char *why;   /* owned: what keeps the first row from it; NULL: nothing is known to */
-    bool cannot; /* its framework or another rule refuses the first row with it */
+    char *beside;     /* owned: what had to change along with it, so that it fits; NULL: nothing */
+    char *why;        /* owned: what keeps the first row from it; NULL: nothing is known to */
+    bool cannot;      /* its framework or another rule refuses the first row with it */
     RhRehearsal *r;   /* owned: the first row with it; NULL: not rehearsed */
     double gain_frac; /* of the first row's step; below 0: it takes longer */
 } RhUnsearched;

@@ -265,7 +265,7 @@ static void a_proof_is_no_closer_than_sensitive_steps(void)
     plan.spread_frac = 0.01;
     RhPlanOptions options = {.gap_frac = 0.002, .top = 2};
     g_autofree char *text = on_one_line(&w.q, &plan, &options);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "beats #1 by more than 1.2 %;"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "is faster than #1 by more than 1.2 %;"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "move it by up to 1 %: rows closer than that"));
     plan.proved = false;
     g_autofree char *not_proved = on_one_line(&w.q, &plan, &options);

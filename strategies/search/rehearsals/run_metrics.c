@@ -181,8 +181,9 @@ static RhPowerTimes with_stragglers(const RhProblem *c, RhPowerTimes times, doub
 /* Adds the allowance for slow nodes to a step of `step_s`. */
 static void add_straggler(const RhProblem *c, RhCost *root, double step_s)
 {
-    g_autofree char *source = g_strdup_printf("%.2g %% per doubling of the number of nodes",
-                                              100 * c->stack->straggler_frac.value);
+    const RhFact *frac = &c->stack->straggler_frac;
+    g_autofree char *source = g_strdup_printf("%.2g %% per doubling of the nodes (%s)",
+                                              100 * frac->value, rh_tag_name(frac->tag));
     rh_cost_add(root, "slow-node allowance", step_s * (rh_straggler_factor(c) - 1), source);
 }
 
