@@ -137,7 +137,6 @@ static void times_free(void *data)
     g_clear_pointer(&times->own, g_array_unref);
     g_clear_pointer(&times->task_s, g_hash_table_destroy);
     g_clear_pointer(&times->pair_s, g_hash_table_destroy);
-    g_clear_pointer(&times->open_pair_s, g_hash_table_destroy);
     g_free(times);
 }
 

@@ -226,6 +226,7 @@ typedef struct {
      * computed yet. */
     RhLayerWork least;
     struct RhRecomputeCosts *costs; /* recompute_bound.c; owned */
+    GHashTable *open_pair_s;        /* rh_bound_open_pair_s; NULL: none asked yet; owned */
 } RhCachedWork;
 void rh_known_work_free(void *known);
 /* Returns the work of a cut on a placement, owned by the bound cache. */

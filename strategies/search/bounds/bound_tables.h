@@ -136,8 +136,6 @@ typedef struct {
     /* Tables for schedules that run two slots as a pair; otherwise NULL. */
     GHashTable *task_s; /* GArray* of a layer's or a pair's tasks -> double[]: each alone; owned */
     GHashTable *pair_s; /* contents of two chunks -> double: rh_bound_pair_s; owned */
-    GHashTable *open_pair_s; /* the same: rh_bound_open_pair_s of `open_modules` */
-    uint32_t open_modules;
 } RhLayerTimes;
 
 /* Times of a chunk's passes. `least` is the part that the closed form may count until the lane is

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "strategies/search/bounds/bound_cache.h"
 
 typedef struct {
@@ -34,7 +35,6 @@ void rh_pair_times_add(RhBoundCache *cache, const RhGroupNetwork *net, const RhP
         return;
     times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     times->pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
-    times->open_pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     for (int item = 0; item < RH_LAYER_OP_KINDS; item++) {
         add_list(&t, items->pass[item][RH_SLOT_FORWARD].tasks);
         add_list(&t, items->whole[item].tasks);
@@ -265,18 +265,36 @@ static double open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t
                               : open_alone_s(cache, pair, orders);
 }
 
+/* What the seconds of a pair depend on besides what RhCachedWork stands for. */
+typedef struct {
+    int32_t forward, backward; /* contents */
+    uint32_t modules;
+    int32_t schedule; /* RhPipelineKind */
+} OpenPairKey;
+
+static guint open_pair_hash(const void *key)
+{
+    return (guint)rh_hash_words(key, sizeof(OpenPairKey));
+}
+
+static gboolean open_pair_equal(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(OpenPairKey)) == 0;
+}
+
+/* Kept when shards are dropped: a search asks again when it has chosen the shares. */
 double rh_bound_open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules)
 {
-    int32_t key[] = {pair->forward, pair->backward};
-    RhLayerTimes *times = rh_bound_pair_times(cache, pair->shard, pair->net, pair->stage);
-    if (times->open_modules != modules)
-        g_hash_table_remove_all(times->open_pair_s);
-    times->open_modules = modules;
-    double *found = g_hash_table_lookup(times->open_pair_s, key);
+    const RhLayout *l = &pair->shard->layout;
+    RhCachedWork *known = rh_bound_known_work(cache, l, pair->net->placement[pair->stage]->id);
+    OpenPairKey key = {pair->forward, pair->backward, modules, (int32_t)l->schedule};
+    if (!known->open_pair_s)
+        known->open_pair_s = g_hash_table_new_full(open_pair_hash, open_pair_equal, g_free, g_free);
+    double *found = g_hash_table_lookup(known->open_pair_s, &key);
     if (!found) {
         found = g_new(double, 1);
         *found = open_pair_s(cache, pair, modules);
-        g_hash_table_insert(times->open_pair_s, g_memdup2(key, sizeof key), found);
+        g_hash_table_insert(known->open_pair_s, g_memdup2(&key, sizeof key), found);
     }
     return *found;
 }

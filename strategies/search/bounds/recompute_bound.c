@@ -107,6 +107,7 @@ void rh_known_work_free(void *data)
         known->costs = first->next;
         g_free(first);
     }
+    g_clear_pointer(&known->open_pair_s, g_hash_table_destroy);
     g_free(known);
 }
 
