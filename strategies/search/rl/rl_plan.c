@@ -70,11 +70,11 @@ static int32_t split_unit(int32_t all, int32_t node)
 static GArray *splits_of(const RhRlPlanOptions *o, int32_t *step)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    int32_t all = o->problem->job.gpus, unit = split_unit(all, o->hardware->gpus_per_node),
-            count = all / unit;
-    int32_t stride = (count - 1 + SPLITS_MOST - 1) / SPLITS_MOST;
-    *step = o->train_gpus > 0 ? 0 : MAX(stride, 1) * unit;
-    for (int32_t i = stride; o->train_gpus == 0 && i < count; i += MAX(stride, 1)) {
+    int32_t all = o->problem->job.gpus, unit = split_unit(all, o->hardware->gpus_per_node);
+    int32_t most = (all - 1) / unit; /* servers have one at least */
+    int32_t stride = MAX((most + SPLITS_MOST - 1) / SPLITS_MOST, 1);
+    *step = o->train_gpus > 0 ? 0 : stride * unit;
+    for (int32_t i = stride; o->train_gpus == 0 && i <= most; i += stride) {
         int32_t gpus = i * unit;
         g_array_append_val(out, gpus);
     }
@@ -170,6 +170,20 @@ static bool same_kind(const RhRlEntry *a, const RhRlEntry *b)
     return a->placement == b->placement && a->ahead == b->ahead;
 }
 
+/* Leaves out a candidate whose steps have no answer: a later group may be too long for its cache, or
+ * time is up. Returns false for any other failure, which it hands on; takes `failure`. */
+static bool leave_out(Search *s, GError *failure, GError **error)
+{
+    if (!g_error_matches(failure, RH_ERROR, RH_ERROR_NO_ANSWER)) {
+        g_propagate_error(error, failure);
+        return false;
+    }
+    s->plan->timed_out |= rh_deadline_passed(s->deadline);
+    note_why(s->plan, g_strdup(failure->message));
+    g_error_free(failure);
+    return true;
+}
+
 /* Simulates those of one kind, best bound first, until the next bound is above the best step. */
 static bool simulate_kind(Search *s, const RhRlEntry *kind, GError **error)
 {
@@ -187,8 +201,12 @@ static bool simulate_kind(Search *s, const RhRlEntry *kind, GError **error)
             return true;
         }
         tell(s, "simulating steps", s->plan->simulated_count, s->candidates->len);
-        if (!rh_rl_entry_simulate(s->o, e, rh_deadline_left_s(s->deadline), error))
-            return false;
+        GError *failure = NULL;
+        if (!rh_rl_entry_simulate(s->o, e, rh_deadline_left_s(s->deadline), &failure)) {
+            if (!leave_out(s, failure, error))
+                return false;
+            continue;
+        }
         s->plan->simulated_count++;
         best_s = fmin(best_s, e->step.step_s);
     }
@@ -255,14 +273,13 @@ static bool search(Search *s, GError **error)
         if (!s->o->only || s->o->only == *p)
             add_placement(s, *p);
     s->plan->candidates_count = s->candidates->len;
-    if (s->candidates->len == 0)
-        return rh_fail(error, RH_ERROR_NO_ANSWER, "nothing fits: %s",
-                       s->plan->why_not ? s->plan->why_not : "no split is possible");
     g_array_sort(s->candidates, by_bound);
     if (!simulate(s, error))
         return false;
     gather(s);
-    return true;
+    return s->plan->entries->len > 0 || s->plan->timed_out ||
+           rh_fail(error, RH_ERROR_NO_ANSWER, "nothing fits: %s",
+                   s->plan->why_not ? s->plan->why_not : "no split is possible");
 }
 
 RhRlPlan *rh_rl_plan(const RhRlPlanOptions *options, GError **error)
@@ -278,6 +295,8 @@ RhRlPlan *rh_rl_plan(const RhRlPlanOptions *options, GError **error)
                 .servers = g_array_new(FALSE, FALSE, sizeof(RhRlServers)),
                 .candidates = g_array_new(FALSE, FALSE, sizeof(RhRlEntry))};
     bool found = search(&s, error);
+    for (guint i = 0; !found && i < s.candidates->len; i++)
+        rh_rl_step_clear(&g_array_index(s.candidates, RhRlEntry, i).step);
     g_array_unref(s.trainers);
     g_array_unref(s.servers);
     g_array_unref(s.candidates);

@@ -37,6 +37,16 @@ static void set_bounds(const RhRlPlanOptions *o, const RhRlTokens *tokens, RhSer
     servers->tokens_per_s = (double)rh_rl_step_samples(o->job) * tokens->answer / servers->bound_s;
 }
 
+static void note_why(char **why, char *reason)
+{
+    if (!why) {
+        g_free(reason);
+        return;
+    }
+    g_free(*why);
+    *why = reason;
+}
+
 static void add(const RhRlPlanOptions *o, const RhRlTokens *tokens, int32_t gpus,
                 const RhPool *pool, GArray *out, char **why)
 {
@@ -48,15 +58,18 @@ static void add(const RhRlPlanOptions *o, const RhRlTokens *tokens, int32_t gpus
     g_autoptr(RhService) service =
         d.pools[0].replicas > 0 ? rh_service_new(&serving, &d, &error) : NULL;
     if (!service) {
-        if (why && error) {
-            g_free(*why);
-            *why = g_strdup(error->message);
-        }
+        if (error)
+            note_why(why, g_strdup(error->message));
         return;
     }
     RhKvBudget budget = rh_service_kv_budget(service, 0);
-    if (budget.tokens < tokens->longest)
+    if (budget.tokens < tokens->longest) {
+        note_why(why, g_strdup_printf("a server on %d GPUs caches %.0f tokens, and the longest "
+                                      "sample has %" G_GINT64_FORMAT,
+                                      rh_pool_gpus(pool), (double)budget.tokens,
+                                      (gint64)tokens->longest));
         return;
+    }
     RhRlServers servers = {.gpus = gpus, .deployment = d};
     set_bounds(o, tokens, service, &servers);
     g_array_append_val(out, servers);

@@ -8,6 +8,8 @@
 #include "strategies/serve/server.h"
 #include "tests/kit/serve_kit.h"
 
+#define SHARE_PERCENT 6 /* of a GPU: beside the weights 54,208 tokens on one, 64,288 on two */
+
 typedef struct {
     RhModel *model;
     RhPlatform *hardware, *platform;
@@ -164,6 +166,70 @@ static void what_does_not_fit_is_said(void)
     close_case(&c);
 }
 
+/* One GPU has no split, and neither part of twelve on nodes of eight is left without any. */
+static void splits_leave_both_a_gpu(void)
+{
+    Case c;
+    open_case(&c);
+    c.problem.job.gpus = 1;
+    g_autoptr(RhRlPlan) one = planned(&c);
+    for (guint i = 0; i < one->entries->len; i++)
+        CU_ASSERT_TRUE(g_array_index(one->entries, RhRlEntry, i).placement->shares_gpus);
+    close_case(&c);
+    open_case(&c);
+    rh_platform_free(c.hardware);
+    rh_platform_free(c.platform);
+    c.hardware = rh_platform_load("dgx-h100:2", NULL);
+    c.problem.platform = c.platform = rh_stack_platform(c.problem.stack, c.hardware);
+    c.options.hardware = c.hardware;
+    c.options.only = rh_rl_placement_by_name("apart");
+    c.options.given.pools[0].tp = 1;
+    c.problem.job.gpus = 12;
+    g_autoptr(RhRlPlan) twelve = planned(&c);
+    CU_ASSERT_TRUE(twelve->entries->len > 0);
+    for (guint i = 0; i < twelve->entries->len; i++) {
+        const RhRlEntry *e = &g_array_index(twelve->entries, RhRlEntry, i);
+        CU_ASSERT_TRUE(e->trainer.gpus > 0 && e->servers.gpus > 0);
+        CU_ASSERT_EQUAL(e->trainer.gpus + e->servers.gpus, 12);
+    }
+    close_case(&c);
+}
+
+/* A sample of a later step, longer than all of the first, is too long for the cache of one GPU. */
+static void a_cache_too_small_for_later_steps_is_left_out(void)
+{
+    Case c;
+    open_case(&c);
+    g_autoptr(RhRequests) lengths = rh_requests_new("lengths");
+    for (int32_t i = 0; i < 24; i++) {
+        RhRequest q = {.input_tokens = 100, .output_tokens = i == 0 ? 60000 : 100};
+        g_array_append_val(lengths->list, q);
+    }
+    c.job.prompts = c.job.samples = 4;
+    c.job.lengths = lengths;
+    c.options.only = rh_rl_placement_by_name("apart");
+    c.options.train_gpus = 4;
+    c.options.given.pools[0].memory = SHARE_PERCENT;
+    int tried = 0;
+    for (c.job.seed = 0; c.job.seed < 40; c.job.seed++) {
+        g_autoptr(RhRequests) first = rh_rl_requests(&c.job, 4);
+        g_autoptr(RhRequests) all = rh_rl_requests(&c.job, 16);
+        if (rh_rl_tokens(first, 16).longest > 1000 || rh_rl_tokens(all, 16).longest < 1000)
+            continue;
+        g_autoptr(RhRlPlan) plan = planned(&c);
+        CU_ASSERT_TRUE(plan->entries->len > 0);
+        CU_ASSERT_TRUE(plan->simulated_count + plan->bounded_count < plan->candidates_count);
+        for (guint i = 0; i < plan->entries->len; i++)
+            CU_ASSERT_TRUE(
+                rh_pool_gpus(
+                    &g_array_index(plan->entries, RhRlEntry, i).servers.deployment.pools[0]) > 1);
+        tried++;
+        break;
+    }
+    CU_ASSERT_EQUAL(tried, 1);
+    close_case(&c);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -172,6 +238,9 @@ int main(void)
         {"forward_is_a_part_of_an_update", forward_is_a_part_of_an_update},
         {"a_critic_is_trained_too", a_critic_is_trained_too},
         {"what_does_not_fit_is_said", what_does_not_fit_is_said},
+        {"splits_leave_both_a_gpu", splits_leave_both_a_gpu},
+        {"a_cache_too_small_for_later_steps_is_left_out",
+         a_cache_too_small_for_later_steps_is_left_out},
         {NULL, NULL},
     };
     return rh_test_main("rl_plan", tests);
