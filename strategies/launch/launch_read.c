@@ -303,22 +303,13 @@ static int64_t ranks_of_replica(const RhLayout *l)
     return MAX(rh_launch_times(rh_launch_times(l->tp, l->pp), l->cp), 1);
 }
 
-/* Is the number of nodes a variable that is set outside the file? */
-static bool nodes_are_outside(const RhLaunchReading *r)
-{
-    for (guint i = 0; i < r->outside->len; i++)
-        if (strstr(g_ptr_array_index(r->outside, i), "node"))
-            return true;
-    return false;
-}
-
 /* Works out the number of all GPUs. torchrun, deepspeed and accelerate start one node unless they
  * are told of more. */
 static void count_gpus(RhLaunchReading *r)
 {
     int64_t *w = r->job;
     if (w[RH_JOB_FIELD_GPUS_OF_NODE] > 0 && w[RH_JOB_FIELD_NODES] <= 0 &&
-        w[RH_JOB_FIELD_GPUS] <= 0 && !nodes_are_outside(r))
+        w[RH_JOB_FIELD_GPUS] <= 0 && !r->nodes_outside)
         w[RH_JOB_FIELD_NODES] = 1;
     if (w[RH_JOB_FIELD_GPUS_OF_NODE] > 0 && w[RH_JOB_FIELD_NODES] > 0)
         w[RH_JOB_FIELD_GPUS] =

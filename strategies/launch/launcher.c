@@ -56,6 +56,7 @@ static void read_flag(RhLaunchReading *r, const char *name, const char *value, b
             take(r, flags[i].count, number);
             g_ptr_array_add(r->used, g_steal_pointer(&line));
         } else if (!whole) {
+            r->nodes_outside |= flags[i].count == COUNT_NODES;
             g_ptr_array_add(r->outside, g_steal_pointer(&line));
         }
     }

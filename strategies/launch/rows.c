@@ -262,6 +262,7 @@ static void read_setting(RhLaunchReading *r, const RhLaunchSetting *s)
     if (!row) {
         g_ptr_array_add(r->unknown, g_steal_pointer(&line));
     } else if (has_own_use && !s->whole && !is_switch) {
+        r->nodes_outside |= row->job == RH_JOB_FIELD_NODES;
         g_ptr_array_add(r->outside, g_steal_pointer(&line));
     } else if (has_own_use) {
         read_by(r, row, is_switch && !is_switch_text(s->text) ? "" : s->text);

@@ -72,6 +72,7 @@ typedef struct {
     GPtrArray *sets;   /* owned: "KEY=VALUE" of the job */
     GPtrArray *notes;  /* owned: what is not as it is simulated */
     GPtrArray *used, *unknown, *outside; /* owned: "--flag value" lines (see launch_read.h) */
+    bool nodes_outside;                  /* the number of nodes is among `outside` */
     GPtrArray *files;                    /* owned: paths that were read */
     guint run, runs; /* of a command in a loop: the one that is read, from 1; how many there are */
     guint command_row; /* of its settings: the first that the command itself says */

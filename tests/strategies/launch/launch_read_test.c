@@ -52,10 +52,9 @@ static RhLayout drawn_layout(GRand *dice, const RhProblem *c)
     return l;
 }
 
-/* Writes a launch to a file and reads it. */
-static RhLaunchFile *read_back(const RhLaunch *launch, GError **error)
+/* Writes a script to a file and reads it. */
+static RhLaunchFile *read_text(const char *script, GError **error)
 {
-    g_autofree char *script = rh_launch_script(launch, RH_LAUNCHER_SHELL);
     g_autofree char *path = NULL;
     int file = g_file_open_tmp("launch-XXXXXX.sh", &path, NULL);
     g_assert(file >= 0 && g_file_set_contents(path, script, -1, NULL));
@@ -63,6 +62,12 @@ static RhLaunchFile *read_back(const RhLaunch *launch, GError **error)
     RhLaunchFile *read = rh_launch_read(path, error);
     g_unlink(path);
     return read;
+}
+
+static RhLaunchFile *read_back(const RhLaunch *launch, GError **error)
+{
+    g_autofree char *script = rh_launch_script(launch, RH_LAUNCHER_SHELL);
+    return read_text(script, error);
 }
 
 /* The layout that was read, completed for the job. */
@@ -172,6 +177,27 @@ static void maxtext_reads_what_it_writes(void)
     check_drawn("maxtext", "llama-3.1-8b", DRAWN / 100);
 }
 
+/* A number of nodes that a variable holds is not taken for one node, whatever the flag is called. */
+static void nodes_from_outside_are_not_one(void)
+{
+    static const struct {
+        const char *launcher;
+        int64_t gpus;
+    } rows[] = {{"torchrun --nproc-per-node 8", 8},
+                {"torchrun --nnodes $NNODES --nproc-per-node 8", 0},
+                {"srun -N $SLURM_JOB_NUM_NODES --ntasks-per-node=8 python", 0},
+                {"torchrun --nnodes 2 --nproc-per-node 8", 16}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *script = g_strdup_printf(
+            "%s pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+            "--seq-length 4096 --micro-batch-size 1 --global-batch-size 128 --bf16\n",
+            rows[i].launcher);
+        g_autoptr(RhLaunchFile) file = read_text(script, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+        CU_ASSERT_EQUAL(file->gpus, rows[i].gpus);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -181,5 +207,6 @@ int main(void)
                    {"deepspeed_reads_what_it_writes", deepspeed_reads_what_it_writes},
                    {"nemo_reads_what_it_writes", nemo_reads_what_it_writes},
                    {"maxtext_reads_what_it_writes", maxtext_reads_what_it_writes},
+                   {"nodes_from_outside_are_not_one", nodes_from_outside_are_not_one},
                    {0}});
 }
