@@ -311,10 +311,12 @@ static void make_items(Reader *r, const RhJsonNode *root)
         if (!is_asked(r, root))
             continue;
         RhStudyItem *item = make_item(r, keys);
-        if (!check_item(r, root, item) || !g_hash_table_add(seen, item->key))
+        if (!check_item(r, root, item) || g_hash_table_contains(seen, item->key)) {
             item_free(item); /* the same question twice is asked once */
-        else
-            g_ptr_array_add(r->study->items, item);
+            continue;
+        }
+        g_hash_table_add(seen, item->key);
+        g_ptr_array_add(r->study->items, item);
     }
     r->values = NULL;
     if (r->study->items->len == 0 && rh_json_problems_count(r->doc) == 0)

@@ -11,6 +11,7 @@
 #include "cli/sweep/sweep_item.h"
 #include "sweep/coordinator.h"
 #include "sweep/cost_model.h"
+#include "sweep/item_client.h"
 #include "sweep/item_pool.h"
 #include "sweep/journal.h"
 
@@ -25,11 +26,11 @@ typedef struct {
     GArray *order; /* int32_t: items to ask */
     guint at;      /* the next one of `order` */
     int32_t jobs;
-    double squares_s2;  /* of seconds, summed */
-    RhItemCosts *costs; /* where a coordinator hands items out, dearest first; else NULL */
-    int32_t sort_at;    /* items asked, at which the rest is put in order again */
-    uint64_t digest;    /* of the study's keys */
-    bool asking;        /* an item was asked for, and has not come */
+    double squares_s2;   /* of seconds, summed */
+    RhItemCosts *costs;  /* where a coordinator hands items out, dearest first; else NULL */
+    int32_t sort_at;     /* items asked, at which the rest is put in order again */
+    uint64_t digest;     /* of the study's keys */
+    RhItemClient client; /* where a coordinator hands items out */
     gint64 t_start_us;
     GError *problem; /* that ended the run */
 } Sweep;
@@ -201,7 +202,7 @@ static bool enter_loss(Sweep *s, const RhStudyItem *item, const RhItemOutcome *e
                             .status = end->status,
                             .seconds = end->seconds,
                             .error = end->error};
-    return rh_journal_append(s->work.journal, &entry, &s->problem);
+    return rh_journal_append(s->work.journal, &entry, s->problem ? NULL : &s->problem);
 }
 
 static void note_trouble(Sweep *s, const RhStudyItem *item, const RhItemOutcome *end)
@@ -219,7 +220,7 @@ static bool ended(int32_t number, const RhItemOutcome *end, void *user)
     Sweep *s = user;
     const RhStudyItem *item = item_of(s, number);
     if (end->status == RH_SWEEP_UNWRITTEN)
-        return rh_fail(&s->problem, RH_ERROR_IO, "%s", end->error);
+        return rh_fail(s->problem ? NULL : &s->problem, RH_ERROR_IO, "%s", end->error);
     if (end->lost && !enter_loss(s, item, end))
         return false;
     if (s->costs)
@@ -250,31 +251,18 @@ static uint64_t digest_of(const RhStudy *study)
     return digest;
 }
 
-/* Asks for an item, or reads the answer to that. */
 static RhNextItemStatus next_of_coordinator(int32_t *item, void *user)
 {
     Sweep *s = user;
-    RhCoordinatorMessage message = {.kind = RH_MESSAGE_ASK, .digest = s->digest};
-    if (!s->asking) {
-        s->asking = rh_coordinator_message_write(s->run->rank.socket, &message);
-        return s->asking ? RH_NEXT_LATER : RH_NEXT_NONE;
-    }
-    s->asking = false;
-    if (!rh_coordinator_message_read(s->run->rank.socket, &message) ||
-        message.kind != RH_MESSAGE_ITEM || message.item < 0 ||
-        message.item >= (int32_t)s->run->study->items->len)
-        return RH_NEXT_NONE;
-    *item = message.item;
-    s->outcome->count++;
-    return RH_NEXT_ITEM;
+    RhNextItemStatus next = rh_item_client_next(&s->client, item);
+    s->outcome->count += next == RH_NEXT_ITEM;
+    return next;
 }
 
 static bool ended_for_coordinator(int32_t item, const RhItemOutcome *end, void *user)
 {
-    Sweep *s = user;
-    RhCoordinatorMessage message = {
-        .kind = RH_MESSAGE_ENDED, .item = item, .status = end->status, .seconds = end->seconds};
-    return ended(item, end, user) && rh_coordinator_message_write(s->run->rank.socket, &message);
+    const Sweep *s = user;
+    return ended(item, end, user) && rh_item_client_tell(&s->client, item, end);
 }
 
 static bool is_stopped(void *user)
@@ -331,6 +319,8 @@ RhSweepOutcome *rh_sweep_run(const RhSweepRun *run, GError **error)
                .t_start_us = g_get_monotonic_time()};
     if (run->rank.socket >= 0)
         s.digest = digest_of(run->study);
+    s.client = (RhItemClient){
+        .socket = run->rank.socket, .digest = s.digest, .items = (int32_t)run->study->items->len};
     g_autoptr(RhItemCosts) costs =
         run->rank.socket >= 0 && run->rank.number == 0 ? rh_item_costs_new(run->study) : NULL;
     s.costs = costs;

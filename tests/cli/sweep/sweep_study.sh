@@ -70,3 +70,5 @@ rehearse sweep study.json --shard 3/2 2>&1
 rehearse sweep study.json --retry all 2>&1
 rehearse sweep --template >mine.json
 rehearse sweep mine.json --shard 1/1000 --no-progress | timeless
+rehearse sweep study.json --folder /proc/nowhere -j 2 -q 2>&1
+echo "exit $?"
