@@ -10,13 +10,16 @@ function studyRows(doc) {
 const unitOf = (column) => unitKey(column.split("."));
 const figureText = (column, value) => shown(unitOf(column), value);
 /* Is less of it better? By how its key ends, as far as that says. */
-const lessIsBetter = (column) => !/(_frac|per_s|per_s_per_gpu|goodput.*|rate.*|overloaded|fits)$/.test(unitOf(column));
+const lessIsBetter = (column) => isError(column) || !/(_frac|per_s|per_s_per_gpu|goodput.*|rate.*|overloaded|fits)$/.test(unitOf(column));
+/* How far a figure may be off is nobody's goal. */
+const isError = (column) => /error_frac$/.test(column);
 /* What does not fit, or cannot keep up, is no candidate for the best. */
 const isUsable = (row) => row.of.fits !== false && row.of.overloaded !== true;
 const axisText = (value) => (value === null ? "none" : String(value));
 
+/* In the study's order, which is somebody's choice. */
 function valuesOf(rows, axis) {
-  return [...new Set(rows.map((row) => row.of[axis]))].sort(compareValues);
+  return [...new Set(rows.map((row) => row.of[axis]))];
 }
 
 function choose(id, label, options, first, onChange) {
@@ -72,15 +75,20 @@ function spanOf(maps, want) {
   return [Math.min(...shownValues), Math.max(...shownValues)];
 }
 
-function pivotPart(doc, rows, axes, figuresOf) {
+/* What the filter leaves. */
+function filtered(rows) {
+  const text = document.getElementById("pivot-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  return rows.filter((row) => text.every((word) => row.line.toLowerCase().includes(word)));
+}
+
+function pivotPart(doc, rows, axes, figuresOf, onFilter) {
   const maps = make("div", { class: "maps" }), cells = make("div", { id: "behind", role: "status" });
   const moving = axes.filter((axis) => valuesOf(rows, axis).length > 1);
   const names = moving.length > 1 ? moving : [...moving, ...axes.filter((axis) => !moving.includes(axis))];
   const at = (id) => document.getElementById(id).value;
   function show() {
     const want = { across: at("pivot-across"), down: at("pivot-down"), figure: at("pivot-figure"), gather: at("pivot-gather"), each: at("pivot-each") };
-    const text = at("pivot-filter").toLowerCase().split(/\s+/).filter(Boolean);
-    const left = rows.filter((row) => text.every((word) => row.line.toLowerCase().includes(word)));
+    const left = filtered(rows);
     const parts = want.each ? valuesOf(left, want.each).map((value) => [value, left.filter((row) => row.of[want.each] === value)]) : [[null, left]];
     const span = spanOf(parts.map(([, some]) => some), want);
     maps.replaceChildren(...parts.map(([value, some]) => make("div", { class: "scroll" }, want.each ? make("h3", {}, `${want.each} ${axisText(value)}`) : null,
@@ -89,7 +97,10 @@ function pivotPart(doc, rows, axes, figuresOf) {
     cells.replaceChildren(make("p", {}, `${left.length} of ${rows.length} questions${unusable ? `, of which ${unusable} do not fit or keep up and are not counted` : ""}; a cell's commands are shown at a click`));
   }
   const filter = make("input", { type: "search", id: "pivot-filter", autocomplete: "off" });
-  filter.addEventListener("input", show);
+  filter.addEventListener("input", () => {
+    show();
+    onFilter();
+  });
   const one = (list) => list.map((name) => [name, name]);
   const tools = make("p", { class: "tools" }, ...choose("pivot-figure", "Figure", one(figuresOf), figuresOf[0], show),
     ...choose("pivot-gather", "of each cell the", one(Object.keys(GATHERS)), "best", show), ...choose("pivot-down", "down", one(names), names[0], show),
@@ -104,13 +115,13 @@ function paretoPart(rows, figuresOf) {
   const at = (id) => document.getElementById(id).value;
   function show() {
     const [x, y] = [at("pareto-x"), at("pareto-y")];
-    const points = rows.filter((row) => isUsable(row) && isNumber(row.of[x]) && isNumber(row.of[y]));
+    const points = filtered(rows).filter((row) => isUsable(row) && isNumber(row.of[x]) && isNumber(row.of[y]));
     const good = (row, key) => (lessIsBetter(key) ? 1 : -1) * row.of[key];
     const order = [...points].sort((a, b) => good(a, x) - good(b, x) || good(a, y) - good(b, y));
     let best = Infinity;
     const front = new Set(order.filter((row) => good(row, y) < best && ((best = good(row, y)), true)));
-    drawing.replaceChildren(scatter(points, front, x, y, (row) => told.replaceChildren(behind(`${figureText(x, row.of[x])}, ${figureText(y, row.of[y])}`, [row], y))));
-    told.replaceChildren(make("p", {}, `${front.size} of ${points.length} are bettered by none in both`));
+    drawing.replaceChildren(points.length === 0 ? "" : scatter(points, front, x, y, (row) => told.replaceChildren(behind(`${figureText(x, row.of[x])}, ${figureText(y, row.of[y])}`, [row], y))));
+    told.replaceChildren(points.length ? behind(`${front.size} of ${points.length} are bettered by none in both`, [...front], x) : make("p", {}, "no question has both figures"));
   }
   const one = figuresOf.map((name) => [name, name]);
   const tools = make("p", { class: "tools" }, ...choose("pareto-x", "Across", one, figuresOf[0], show), ...choose("pareto-y", "up", one, figuresOf[1], show));
@@ -143,7 +154,7 @@ function scatter(points, front, x, y, onPoint) {
 }
 
 function effectsPart(doc) {
-  return section("moves", "What moves the figures", sortableTable("moves", "Share of a figure's variance that the means of an axis' values explain; what is left to all is joint", [
+  return section("moves", "What moves the figures", sortableTable("moves", "Share of a figure's variance that the means of an axis' values explain, over all questions that have the figure, also what does not fit; what is left to all is joint; below 0.5 % not shown", [
     { title: "figure", value: (r) => r.column, text: (r) => r.column },
     { title: "axis", value: (r) => r.axis, text: (r) => r.axis },
     { title: "of variance", number: true, value: (r) => r.share_frac, text: (r) => percent(r.share_frac) },
@@ -152,7 +163,7 @@ function effectsPart(doc) {
     { title: "at", value: (r) => r.at_low, text: (r) => r.at_low },
     { title: "most", number: true, value: (r) => r.high, text: (r) => figureText(r.column, r.high) },
     { title: "at", value: (r) => r.at_high, text: (r) => r.at_high },
-  ], doc.effects, true));
+  ], doc.effects.filter((effect) => effect.share_frac >= 0.005), true));
 }
 
 function studyTable(doc, rows) {
@@ -168,7 +179,7 @@ function studyTable(doc, rows) {
 function studyCards(doc) {
   const rows = studyRows(doc), axes = doc.columns.slice(0, doc.axes_count);
   const moving = axes.filter((axis) => valuesOf(rows, axis).length > 1);
-  const figuresOf = doc.columns.slice(doc.axes_count + 2).filter((name) => new Set(rows.filter(isUsable).map((row) => row.of[name]).filter(isNumber)).size > 1);
+  const figuresOf = doc.columns.slice(doc.axes_count + 2).filter((name) => !isError(name) && new Set(rows.filter(isUsable).map((row) => row.of[name]).filter(isNumber)).size > 1);
   return figuresOf.slice(0, 6).map((name) => {
     const [best] = rows.filter((row) => isUsable(row) && isNumber(row.of[name])).sort((a, b) => (lessIsBetter(name) ? 1 : -1) * (a.of[name] - b.of[name]));
     return { title: `${lessIsBetter(name) ? "least" : "most"} ${name}`, value: figureText(name, best.of[name]), note: moving.map((axis) => `${axis} ${axisText(best.of[axis])}`).join(", ") };
@@ -178,8 +189,10 @@ function studyCards(doc) {
 function studyParts(doc, tables) {
   const rows = studyRows(doc), axes = doc.columns.slice(0, doc.axes_count);
   const figuresOf = doc.columns.slice(doc.axes_count + 2).filter((name) => rows.some((row) => isNumber(row.of[name])));
-  const parts = figuresOf.length && axes.length ? [pivotPart(doc, rows, axes, figuresOf)] : [];
-  if (figuresOf.length > 1) parts.push(paretoPart(rows, figuresOf));
+  const parts = [], showAll = () => parts.slice(1).forEach((part) => part.show());
+  if (figuresOf.length && axes.length) parts.push(pivotPart(doc, rows, axes, figuresOf, showAll));
+  if (figuresOf.length > 1 && axes.length) parts.push(paretoPart(rows, figuresOf));
+  if (doc.about) document.getElementById("cards").before(make("p", {}, doc.about));
   tables.append(...parts.map((part) => part.node));
   parts.forEach((part) => part.show());
   if (doc.effects.length) tables.append(effectsPart(doc));

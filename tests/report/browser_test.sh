@@ -51,9 +51,9 @@ job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
 "$rehearse" serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --find-rate --lengths in=1000,out=100 --count 3000 \
     --ttft 'p99<9s' -q -o serve-plan.html >serve-plan.txt
 cat >study.json <<'END'
-{"schema": "rehearse.study/1", "command": "simulate",
+{"schema": "rehearse.study/1", "command": "simulate", "about": "A small one",
  "options": {"workload": "tiny-llama.json", "platform": "two-nodes.json", "seq": 1024, "strategy": "tp{tp},pp{pp},mb1"},
- "axes": [{"global-batch": [32, 64]}, {"tp": [1, 2]}, {"pp": [1, 2, 4]}]}
+ "axes": [{"global-batch": [64, 32]}, {"tp": [1, 2]}, {"pp": [1, 2, 4]}]}
 END
 "$rehearse" sweep study.json -q >sweep.txt
 "$rehearse" sweep merge study.json -o study.html >sweep.txt
@@ -193,7 +193,11 @@ said.push(`maps: ${document.querySelectorAll("#pivot .maps table").length} of ${
 set("pivot-filter", "global-batch=64", "input");
 said.push(`filtered: ${document.querySelectorAll("#pivot .maps table").length} ${at("behind").textContent.startsWith("6 of 12 questions")}`);
 set("pareto-y", "memory_peak_bytes");
-said.push(`front: ${document.querySelectorAll("#trade .front").length > 0} ${document.querySelectorAll("#trade circle").length}`);
+said.push(`filtered front: ${document.querySelectorAll("#trade circle").length}`);
+set("pivot-filter", "", "input");
+said.push(`maps in the study's order: ${[...document.querySelectorAll("#pivot .maps h3")].map((node) => node.textContent).join(", ")}`);
+said.push(`front: ${document.querySelectorAll("#trade .front").length > 0} ${document.querySelectorAll("#trade circle").length} ${document.querySelectorAll("#trade .front").length === document.querySelectorAll("#point code").length}`);
+said.push(`about: ${at("answer").textContent.includes("A small one")}; cards of errors: ${[...document.querySelectorAll("#cards .card")].filter((card) => card.textContent.includes("error_frac")).length}`);
 document.querySelector("#trade .front").dispatchEvent(new Event("click"));
 said.push(`point: ${at("point").textContent.includes("rehearse simulate ")}`);
 said.push(`moves: ${document.querySelectorAll("#moves-table tbody tr").length > 3}`);
@@ -210,7 +214,10 @@ expect 'shades: true'
 expect 'behind: 2 true'
 expect 'maps: 2 of 12 cells'
 expect 'filtered: 1 true'
-expect 'front: true 12'
+expect 'filtered front: 6'
+expect "maps in the study's order: global-batch 64, global-batch 32"
+expect 'front: true 12 true'
+expect 'about: true; cards of errors: 0'
 expect 'point: true'
 expect 'moves: true'
 expect 'questions: 12'
