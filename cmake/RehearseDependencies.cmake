@@ -7,6 +7,12 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1>=0.2.5)
 pkg_check_modules(GSL REQUIRED IMPORTED_TARGET gsl>=2.7)
 pkg_check_modules(SIMGRID REQUIRED IMPORTED_TARGET simgrid>=3.32)
 
+if(RH_SQLITE STREQUAL "ON")
+  pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.36)
+elseif(NOT RH_SQLITE STREQUAL "OFF")
+  pkg_check_modules(SQLITE QUIET IMPORTED_TARGET sqlite3>=3.36) # in memory and as bytes since then
+endif()
+
 add_library(rh_deps INTERFACE)
 target_link_libraries(rh_deps INTERFACE rh_flags PkgConfig::GLIB PkgConfig::CJSON PkgConfig::YAML PkgConfig::GSL m)
 target_include_directories(rh_deps INTERFACE "${CMAKE_SOURCE_DIR}")

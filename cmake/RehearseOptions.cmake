@@ -9,6 +9,7 @@ option(RH_SHARED "Build librehearse as a shared library, too" ON)
 option(RH_WERROR "Treat warnings as errors (CI does)" OFF)
 option(RH_PCH "Precompile the system's headers (a build from nothing takes less; ccache keeps no such file)" OFF)
 set(RH_CUDA AUTO CACHE STRING "CUDA calibration kernels: AUTO, ON or OFF")
+set(RH_SQLITE AUTO CACHE STRING "Studies as databases of SQLite: AUTO, ON or OFF")
 set(RH_MPI AUTO CACHE STRING "MPI performer: AUTO, ON or OFF")
 
 set(CMAKE_C_STANDARD 11)

@@ -31,6 +31,7 @@ static const struct {
     {".md", RH_OUTPUT_MARKDOWN},
     {".svg", RH_OUTPUT_SVG},
     {".html", RH_OUTPUT_HTML},
+    {".sqlite", RH_OUTPUT_SQLITE},
     {".goal", RH_OUTPUT_GOAL},
 };
 
@@ -173,20 +174,26 @@ sigset_t rh_output_hold_signals(void)
     return before;
 }
 
-bool rh_output_write(const char *path, const char *text, GError **error)
+bool rh_output_write_bytes(const char *path, GBytes *bytes, GError **error)
 {
     struct stat there;
-    gsize length = strlen(text);
-    rh_rank_pool_end(); /* a file is the first rank's to write */
-    g_autoptr(GBytes) bytes = g_str_has_suffix(path, ".gz") ? rh_bytes_pack(text, length)
-                                                            : g_bytes_new_static(text, length);
+    gsize length;
     const void *data = g_bytes_get_data(bytes, &length);
+    rh_rank_pool_end(); /* a file is the first rank's to write */
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) /* a pipe may wait for its reader */
         return rh_file_write(path, data, length, error);
     sigset_t before = rh_output_hold_signals();
     bool fine = rh_file_write(path, data, length, error);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fine;
+}
+
+bool rh_output_write(const char *path, const char *text, GError **error)
+{
+    gsize length = strlen(text);
+    g_autoptr(GBytes) bytes = g_str_has_suffix(path, ".gz") ? rh_bytes_pack(text, length)
+                                                            : g_bytes_new_static(text, length);
+    return rh_output_write_bytes(path, bytes, error);
 }
 
 bool rh_outputs_write_page(const GPtrArray *paths, const RhPage *page, GError **error)

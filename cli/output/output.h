@@ -18,6 +18,7 @@ typedef enum {
     RH_OUTPUT_MEMORY, /* memory.svg */
     RH_OUTPUT_PARETO, /* pareto.svg */
     RH_OUTPUT_HTML,
+    RH_OUTPUT_SQLITE,  /* .sqlite */
     RH_OUTPUT_PROGRAM, /* .program.json */
     RH_OUTPUT_GOAL,
     RH_OUTPUT_TRACE, /* .trace.json.gz */
@@ -44,6 +45,9 @@ sigset_t rh_output_hold_signals(void);
 /* Writes `text`, gzipped if the path ends in .gz; signals are blocked until the file is complete.
  */
 bool rh_output_write(const char *path, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Likewise, of bytes. */
+bool rh_output_write_bytes(const char *path, GBytes *bytes,
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Writes the page to every path that ends in .html, and its JSON to the others. */
 bool rh_outputs_write_page(const GPtrArray *paths, const RhPage *page,
                            GError **error) G_GNUC_WARN_UNUSED_RESULT;

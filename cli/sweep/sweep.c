@@ -224,7 +224,7 @@ static const RhOption own[] = {
               "print a batch script that runs the study as an array of jobs (--shard 1/N: of N)",
               .choices = "slurm"),
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
-              "of merge: write the table to FILE, as .csv, .jsonl, .json or .html",
+              "of merge: write the table to FILE, as .csv, .jsonl, .json, .html or .sqlite",
               .neutral = true),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
               "counts as one JSON document; of merge: JSON lines", .neutral = true),

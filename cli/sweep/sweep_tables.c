@@ -10,6 +10,7 @@
 #include "report/page/page.h"
 #include "report/sweep/study_compare.h"
 #include "report/sweep/study_report.h"
+#include "report/sweep/study_sqlite.h"
 
 static bool write_merged(const RhSweepStudy *s, const RhMerged *merged, const char *path,
                          GError **error)
@@ -18,6 +19,10 @@ static bool write_merged(const RhSweepStudy *s, const RhMerged *merged, const ch
                     *text = rh_report_study_text(s->study, merged), *page = NULL, *table = NULL;
     RhPage of_study = {.command = "sweep", .answer = text, .json = json, .of_study = true};
     RhOutput kind = rh_output_kind(path);
+    if (kind == RH_OUTPUT_SQLITE) {
+        g_autoptr(GBytes) bytes = rh_report_study_sqlite(s->study, merged, RH_VERSION, error);
+        return bytes && rh_output_write_bytes(path, bytes, error);
+    }
     if (kind == RH_OUTPUT_HTML)
         page = rh_report_page(&of_study);
     else if (kind != RH_OUTPUT_JSON)
@@ -47,8 +52,8 @@ static int status_of(const RhSweepStudy *s, const RhMerged *merged)
 
 static int merge(RhSweepStudy *s, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_CSV, RH_OUTPUT_JSON_LINES, RH_OUTPUT_JSON,
-                                     RH_OUTPUT_HTML, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_CSV,  RH_OUTPUT_JSON_LINES, RH_OUTPUT_JSON,
+                                     RH_OUTPUT_HTML, RH_OUTPUT_SQLITE,     RH_OUTPUT_NONE};
     if (!rh_outputs_check(s->a->outputs, kinds, error))
         return 2;
     g_autoptr(RhMerged) merged = table_of(s, error);
