@@ -107,7 +107,9 @@ static void check_option(Reader *r, const RhJsonNode *member)
         break;
     }
     if (axis_named(r, name, strlen(name)) >= 0)
-        rh_json_problem_at_key(r->doc, member, NULL, "\"%s\" is an axis as well", name);
+        rh_json_problem_at_key(r->doc, member,
+                               "an axis of another name may stand as {name} in the option",
+                               "\"%s\" is an axis as well", name);
 }
 
 static void read_options(Reader *r, const RhJsonNode *root)

@@ -89,6 +89,9 @@ static char *outcome_text(const Sweep *s, const RhSweepOutcome *o)
     if (s->shard.count > 1)
         g_string_append_printf(out, "  part %d of %d of a study of %u\n", s->shard.index + 1,
                                s->shard.count, s->study->items->len);
+    for (guint i = 0; i < o->refusals->len; i++)
+        g_string_append_printf(out, "  refused: %s\n",
+                               (const char *)g_ptr_array_index(o->refusals, i));
     for (guint i = 0; i < o->troubles->len; i++)
         g_string_append_printf(out, "  failed: %s\n",
                                (const char *)g_ptr_array_index(o->troubles, i));

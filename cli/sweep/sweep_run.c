@@ -15,7 +15,7 @@
 #include "sweep/item_pool.h"
 #include "sweep/journal.h"
 
-#define TROUBLES_MAX 5 /* failures that are told */
+#define TROUBLES_MAX 5 /* failures that are told; refusals likewise, each reason once */
 #define SORT_AFTER   8 /* questions, before the dearest are told */
 #define KNOWN_AFTER  8 /* questions, before a time left is told */
 
@@ -215,6 +215,21 @@ static void note_trouble(Sweep *s, const RhStudyItem *item, const RhItemOutcome 
                                 : g_strdup_printf("%s\n    status %d", line, end->status));
 }
 
+/* Notes a refusal, where none had the same reason. */
+static void note_refusal(Sweep *s, const RhStudyItem *item, const RhItemOutcome *end)
+{
+    g_autofree char *why = *end->error ? g_strndup(end->error, strcspn(end->error, "\n"))
+                                       : g_strdup_printf("status %d", end->status);
+    GPtrArray *refusals = s->outcome->refusals;
+    for (guint i = 0; i < refusals->len; i++)
+        if (g_str_has_suffix(g_ptr_array_index(refusals, i), why))
+            return;
+    if (refusals->len >= TROUBLES_MAX)
+        return;
+    g_autofree char *line = rh_study_line(s->run->study, item);
+    g_ptr_array_add(refusals, g_strdup_printf("%s\n    %s", line, why));
+}
+
 static bool ended(int32_t number, const RhItemOutcome *end, void *user)
 {
     Sweep *s = user;
@@ -233,6 +248,8 @@ static bool ended(int32_t number, const RhItemOutcome *end, void *user)
     s->outcome->failed += rh_journal_is_failure(end->status);
     if (rh_journal_is_failure(end->status))
         note_trouble(s, item, end);
+    else if (end->status > 1)
+        note_refusal(s, item, end);
     show_progress(s);
     return true;
 }
@@ -308,6 +325,7 @@ RhSweepOutcome *rh_sweep_run(const RhSweepRun *run, GError **error)
         return NULL;
     g_autoptr(RhSweepOutcome) outcome = g_new0(RhSweepOutcome, 1);
     outcome->troubles = g_ptr_array_new_with_free_func(g_free);
+    outcome->refusals = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(RhJournal) journal = rh_journal_new(run->folder);
     g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(int32_t));
     int64_t jobs = run->arguments->jobs > 0 ? run->arguments->jobs : g_get_num_processors();
@@ -351,5 +369,6 @@ void rh_sweep_outcome_free(RhSweepOutcome *outcome)
     if (!outcome)
         return;
     g_ptr_array_unref(outcome->troubles);
+    g_ptr_array_unref(outcome->refusals);
     g_free(outcome);
 }

@@ -25,6 +25,7 @@ typedef struct {
     double seconds;      /* of the wall clock */
     double busy_s;       /* of questions, summed */
     GPtrArray *troubles; /* char*, owned: what failed, with why; the first few */
+    GPtrArray *refusals; /* char*, owned: what was refused, with why; one for a reason, a few */
     bool stopped;        /* by a signal */
 } RhSweepOutcome;
 

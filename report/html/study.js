@@ -175,6 +175,13 @@ function studyTable(doc, rows) {
   ], rows, true));
 }
 
+/* Figures with more than one value; all, where none has. */
+function figuresThatDiffer(doc, rows) {
+  const numbers = doc.columns.slice(doc.axes_count + 2).map((name) => [name, new Set(rows.map((row) => row.of[name]).filter(isNumber)).size]);
+  const differ = numbers.filter(([, values]) => values > 1);
+  return (differ.length ? differ : numbers.filter(([, values]) => values > 0)).map(([name]) => name);
+}
+
 /* The best question by each of the first figures. */
 function studyCards(doc) {
   const rows = studyRows(doc), axes = doc.columns.slice(0, doc.axes_count);
@@ -188,7 +195,7 @@ function studyCards(doc) {
 
 function studyParts(doc, tables) {
   const rows = studyRows(doc), axes = doc.columns.slice(0, doc.axes_count);
-  const figuresOf = doc.columns.slice(doc.axes_count + 2).filter((name) => rows.some((row) => isNumber(row.of[name])));
+  const figuresOf = figuresThatDiffer(doc, rows);
   const parts = [], showAll = () => parts.slice(1).forEach((part) => part.show());
   if (figuresOf.length && axes.length) parts.push(pivotPart(doc, rows, axes, figuresOf, showAll));
   if (figuresOf.length > 1 && axes.length) parts.push(paretoPart(rows, figuresOf));

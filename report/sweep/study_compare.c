@@ -1,6 +1,7 @@
 #include "report/sweep/study_compare.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/table.h"
@@ -92,34 +93,81 @@ static bool numbers_of(const Pairing *p, guint pair, int32_t column_a, int32_t c
     return *a > 0 && *b > 0;
 }
 
-static void compare_column(const Pairing *p, int32_t column_a, RhTable *table)
+/* Ratios of a figure, B over A. */
+typedef struct {
+    double mean_log, low, high;
+    int32_t at_low, at_high, count; /* rows of A */
+} Ratios;
+
+static Ratios ratios_of(const Pairing *p, int32_t column_a, int32_t column_b)
 {
-    const char *name = g_ptr_array_index(p->a->names, column_a);
-    int32_t column_b = rh_merged_column(p->b, name), at_low = 0, at_high = 0, count = 0;
-    double sum = 0, low = HUGE_VAL, high = -HUGE_VAL;
-    if (column_b < p->b->axes_count + 2)
-        return;
+    Ratios r = {.low = HUGE_VAL, .high = -HUGE_VAL};
     for (guint i = 0; i < p->rows_a->len; i++) {
         double a, b;
         if (!numbers_of(p, i, column_a, column_b, &a, &b))
             continue;
-        sum += log(b / a);
-        count++;
-        if (b / a < low) {
-            low = b / a;
-            at_low = g_array_index(p->rows_a, int32_t, i);
+        r.mean_log += log(b / a);
+        r.count++;
+        if (b / a < r.low) {
+            r.low = b / a;
+            r.at_low = g_array_index(p->rows_a, int32_t, i);
         }
-        if (b / a > high) {
-            high = b / a;
-            at_high = g_array_index(p->rows_a, int32_t, i);
+        if (b / a > r.high) {
+            r.high = b / a;
+            r.at_high = g_array_index(p->rows_a, int32_t, i);
         }
+    }
+    r.mean_log /= MAX(r.count, 1);
+    return r;
+}
+
+/* Tells a figure's ratios, or its name among those that are the same. */
+static void compare_column(const Pairing *p, int32_t column_a, RhTable *table, GString *same)
+{
+    const char *name = g_ptr_array_index(p->a->names, column_a);
+    int32_t column_b = rh_merged_column(p->b, name);
+    if (column_b < p->b->axes_count + 2)
+        return;
+    Ratios r = ratios_of(p, column_a, column_b);
+    if (r.count == 0)
+        return;
+    if (r.low == 1 && r.high == 1) {
+        g_string_append_printf(same, "%s%s", same->len > 0 ? ", " : "", name);
+        return;
+    }
+    g_autofree char *where_low = values_of(p->a, p->axes_a, r.at_low);
+    g_autofree char *where_high = values_of(p->a, p->axes_a, r.at_high);
+    rh_table_rowf(table, "%s|%.4g|%.4g|%s|%.4g|%s", name, exp(r.mean_log), r.low, where_low, r.high,
+                  where_high);
+}
+
+/* A flag or a status as text, borrowed; NULL: the column is of neither. */
+static const char *word_at(const RhMerged *m, const GArray *rows, guint pair, int32_t column)
+{
+    const RhMergedCell *cell = cell_at(m, g_array_index(rows, int32_t, pair), column);
+    bool of_status = column == m->axes_count;
+    return cell->kind == RH_CELL_FLAG || of_status ? cell->text : NULL;
+}
+
+/* Tells how often each flag, and whether there is an answer, differs, with the first such question. */
+static void compare_words(const Pairing *p, int32_t column_a, GString *out)
+{
+    const char *name = g_ptr_array_index(p->a->names, column_a);
+    int32_t column_b = rh_merged_column(p->b, name), count = 0;
+    guint first = 0;
+    for (guint i = 0; column_b >= 0 && i < p->rows_a->len; i++) {
+        const char *a = word_at(p->a, p->rows_a, i, column_a),
+                   *b = word_at(p->b, p->rows_b, i, column_b);
+        if (!a || !b || strcmp(a, b) == 0)
+            continue;
+        first = count++ == 0 ? i : first;
     }
     if (count == 0)
         return;
-    g_autofree char *where_low = values_of(p->a, p->axes_a, at_low);
-    g_autofree char *where_high = values_of(p->a, p->axes_a, at_high);
-    rh_table_rowf(table, "%s|%.4g|%.4g|%s|%.4g|%s", name, exp(sum / count), low, where_low, high,
-                  where_high);
+    g_autofree char *where = values_of(p->a, p->axes_a, g_array_index(p->rows_a, int32_t, first));
+    g_string_append_printf(out, "  %s differs in %d, first in %s: %s in A, %s in B\n", name, count,
+                           where, word_at(p->a, p->rows_a, first, column_a),
+                           word_at(p->b, p->rows_b, first, column_b));
 }
 
 char *rh_report_study_compare(const RhStudy *a, const RhMerged *of_a, const RhStudy *b,
@@ -138,8 +186,13 @@ char *rh_report_study_compare(const RhStudy *a, const RhMerged *of_a, const RhSt
     g_string_append_printf(out, "%u questions are in both, of %u in A (%s) and %u in B (%s)\n",
                            rows_a->len, of_a->rows->len, a->path, of_b->rows->len, b->path);
     rh_table_rowf(table, "B over A|mean|least|at|most|at");
+    g_autoptr(GString) same = g_string_new(NULL);
     for (int32_t c = of_a->axes_count + 2; c < (int32_t)of_a->names->len; c++)
-        compare_column(&p, c, table);
+        compare_column(&p, c, table, same);
     rh_table_append(table, out, "  ");
+    for (int32_t c = of_a->axes_count; c < (int32_t)of_a->names->len; c++)
+        compare_words(&p, c, out);
+    if (same->len > 0)
+        g_string_append_printf(out, "  the same in both: %s\n", same->str);
     return g_string_free(out, FALSE);
 }
