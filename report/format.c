@@ -46,14 +46,24 @@ char *rh_text_fact(const RhFact *fact, RhQuantity kind)
     return g_strdup_printf("%s %c", value, rh_tag_letter(fact->tag));
 }
 
-char *rh_text_large(double value)
+static char *with_prefix(double value, const char *thousand_million)
 {
-    static const char *const prefixes[] = {"", " k", " M", " G", " T", " P", " E"};
+    const char *prefixes[] = {"", " k", " M", thousand_million, " T", " P", " E"};
     size_t i = 0;
     for (; value >= 999.5 && i + 1 < G_N_ELEMENTS(prefixes); i++)
         value /= 1000;
     g_autofree char *number = rh_text_number(value, 3);
     return g_strconcat(number, prefixes[i], NULL);
+}
+
+char *rh_text_large(double value)
+{
+    return with_prefix(value, " G");
+}
+
+char *rh_text_tokens(double tokens)
+{
+    return with_prefix(tokens, " B");
 }
 
 char *rh_text_params(double params)

@@ -15,8 +15,10 @@ char *rh_text_number(double value, int digits);          /* significant digits, 
 char *rh_text_rate(double per_s);                        /* "13,440", "34.6", "0.512" */
 char *rh_text_fact(const RhFact *fact, RhQuantity kind); /* "450 GB/s d" */
 char *rh_text_large(double value);                       /* "70.6 G", "1.2 T" */
-char *rh_text_params(double params);                     /* "8.03B", "1.03T" */
-char *rh_text_amount(double value, const char *unit);    /* "70.6 GJ", "203 J" */
+char *
+rh_text_tokens(double tokens); /* "500 B", "15.6 T": as people count tokens, and --tokens reads */
+char *rh_text_params(double params);                  /* "8.03B", "1.03T" */
+char *rh_text_amount(double value, const char *unit); /* "70.6 GJ", "203 J" */
 /* Appends a text wrapped at spaces to lines of at most `width`; further lines start with `indent`
  * spaces, and the text starts at column `indent`. A percent sign stays with its number, and money
  * with its amount. */

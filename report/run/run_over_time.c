@@ -31,6 +31,17 @@ bool rh_report_run_time_shown(const RhRunResult *r, RhRunTime part)
     return r->spent_s[part] >= SHOWN_FRAC * r->time_s.mean;
 }
 
+/* Appends how far the step's error bar moves the time, which percentiles over failures do not contain. */
+static void append_step_error(GString *out, const RhRunAnswer *a)
+{
+    double mean_s = a->result->time_s.mean;
+    g_autofree char *low = rh_report_duration(mean_s * (1 - a->error_frac)),
+                    *high = rh_report_duration(mean_s * (1 + a->error_frac));
+    if (a->error_frac > 0)
+        g_string_append_printf(out, "  %s to %s by the error bar of a step, ±%.1f %%\n", low, high,
+                               100 * a->error_frac);
+}
+
 static void append_answer(GString *out, const RhRunAnswer *a)
 {
     const RhRunResult *r = a->result;
@@ -38,11 +49,12 @@ static void append_answer(GString *out, const RhRunAnswer *a)
                     *p10 = rh_report_duration(r->time_s.p10),
                     *p50 = rh_report_duration(r->time_s.p50),
                     *p90 = rh_report_duration(r->time_s.p90),
-                    *work = rh_report_duration(a->run->work_s), *tokens = rh_text_large(a->tokens);
+                    *work = rh_report_duration(a->run->work_s), *tokens = rh_text_tokens(a->tokens);
     g_string_append_printf(out, "%s for %s tokens: goodput %.1f %%\n", mean, tokens,
                            100 * r->goodput_frac);
     g_string_append_printf(out, "  p10 %s, p50 %s, p90 %s; %s without failures and checkpoints\n",
                            p10, p50, p90, work);
+    append_step_error(out, a);
     g_autofree char *hours = rh_text_large(rh_run_answer_gpu_hours(a, r->time_s.mean));
     if (a->usd_per_gpu_hour <= 0) {
         g_string_append_printf(
@@ -59,12 +71,9 @@ static void append_step(GString *out, const RhRunAnswer *a)
 {
     g_autofree char *step = rh_quantity_format(a->step_s, RH_QUANTITY_S, 4),
                     *steps = rh_text_count((int64_t)a->steps),
-                    *layout = a->layout ? rh_layout_title(a->layout) : NULL;
+                    *layout = a->layout ? rh_report_layout_title(a->q->c, a->layout) : NULL;
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(line, "step: %s; %s steps%s", step, steps, layout ? "" : " (given)");
-    if (a->error_frac > 0)
-        g_string_append_printf(line, "; its error bar, ±%.1f %%, is not in the percentiles above",
-                               100 * a->error_frac);
     rh_text_wrap(out, line->str, 2, 79);
     g_autofree char *indented = layout ? g_strdup_printf("  %s", layout) : NULL;
     if (layout)
@@ -80,7 +89,7 @@ static void append_phases(GString *out, const RhRunAnswer *a)
     rh_table_rowf(table, "phases|tokens|step|steps|without failures");
     for (guint i = 0; i < a->phases->len; i++) {
         const RhRunPhase *phase = &g_array_index(a->phases, RhRunPhase, i);
-        g_autofree char *tokens = rh_text_large(phase->tokens),
+        g_autofree char *tokens = rh_text_tokens(phase->tokens),
                         *step = rh_quantity_format(phase->step_s, RH_QUANTITY_S, 4),
                         *steps = rh_text_count((int64_t)phase->steps),
                         *time = rh_report_duration(phase->work_s);
@@ -158,9 +167,10 @@ static void append_times(GString *out, const RhRunAnswer *a)
 static void append_failures(GString *out, const RhRunAnswer *a)
 {
     const RhRunResult *r = a->result;
-    g_autofree char *each = rh_report_duration(r->lost_each_s),
-                    *detect = rh_report_duration(a->run->detection_s),
-                    *start = rh_report_duration(a->run->startup_s),
+    double count = fmax(r->failures.mean, 1e-9);
+    g_autofree char *lost = rh_report_duration(r->spent_s[RH_RUN_LOST] / count),
+                    *detect = rh_report_duration(r->spent_s[RH_RUN_DETECTION] / count),
+                    *start = rh_report_duration(r->spent_s[RH_RUN_RESTART] / count),
                     *mtbf = rh_report_duration(a->run->mtbf_s);
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(line, "failures: %.*f in the mean (p10 %.0f, p90 %.0f)",
@@ -168,12 +178,11 @@ static void append_failures(GString *out, const RhRunAnswer *a)
                            r->failures.p90);
     if (a->rates_about)
         g_string_append_printf(line, ", one every %s", mtbf);
-    g_string_append_printf(
-        line,
-        "; each costs %s, checkpoints included; detected after %s, restarted in %s; "
-        "policy %s; rates: %s",
-        each, detect, start, a->run->policy->name,
-        a->rates_about ? a->rates_about : "a trace of failures");
+    if (r->failures.mean > 0)
+        g_string_append_printf(line, "; each takes %s of work, %s until noticed and %s to restart",
+                               lost, detect, start);
+    g_string_append_printf(line, "; policy %s; rates: %s", a->run->policy->name,
+                           a->rates_about ? a->rates_about : "a trace of failures");
     rh_text_wrap(out, line->str, 2, 79);
 }
 
@@ -220,8 +229,11 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
         g_autofree char *bytes = rh_quantity_format(a->checkpoint->bytes, RH_QUANTITY_BYTES, 3),
                         *rate = rh_quantity_format(a->checkpoint->storage.bytes_per_s.value,
                                                    RH_QUANTITY_BYTES_PER_S, 3);
-        g_string_append_printf(line, "%s at %s (%s)", bytes, rate,
-                               a->checkpoint->storage.bytes_per_s.source);
+        const RhFact *storage = &a->checkpoint->storage.bytes_per_s;
+        bool assumed = storage->tag == RH_TAG_ASSUMED;
+        g_string_append_printf(line, "%s at %s (%s%s%s)", bytes, rate, assumed ? "assumed: " : "",
+                               storage->source,
+                               assumed ? "; yours: --checkpoint storage=RATE" : "");
         append_reached(line, a);
         g_string_append(line, "; ");
     }
@@ -285,11 +297,12 @@ char *rh_report_run_over_time_text(const RhRunAnswer *a)
     append_checkpoint(out, a);
     if (a->result->exact_goodput_frac > 0)
         g_string_append_printf(
-            out, "goodput in closed form: %.1f %%; simulated %d times: ±%.2f %% (95 %% interval)\n",
-            100 * a->result->exact_goodput_frac, a->result->replications,
-            100 * a->result->half_frac);
+            out,
+            "goodput: mean of %d drawn runs, ±%.2f %% (95 %% interval); in closed form %.1f %%\n",
+            a->result->replications, 100 * a->result->half_frac,
+            100 * a->result->exact_goodput_frac);
     else
-        g_string_append_printf(out, "goodput simulated %d times: ±%.2f %% (95 %% interval)\n",
+        g_string_append_printf(out, "goodput: mean of %d drawn runs, ±%.2f %% (95 %% interval)\n",
                                a->result->replications, 100 * a->result->half_frac);
     if (a->result->timed_out)
         g_string_append(out, "  stopped by --timeout before all runs were drawn\n");

@@ -22,11 +22,11 @@ RhStorage rh_checkpoint_storage(const RhPlatform *p, int32_t gpus)
     if (p->storage.bytes_per_s.value > 0)
         return p->storage;
     return (RhStorage){
-        .bytes_per_s = {.value = LLAMA_3_STORAGE_BYTES_PER_S / LLAMA_3_GPUS * gpus,
-                        .tag = RH_TAG_ASSUMED,
-                        .source =
-                            "The Llama 3 Herd of Models, 3.3.1: 2 TB/s for 16,384 GPUs, by GPU",
-                        .date = "2024-07"}};
+        .bytes_per_s = {
+            .value = LLAMA_3_STORAGE_BYTES_PER_S / LLAMA_3_GPUS * gpus,
+            .tag = RH_TAG_ASSUMED,
+            .source = "Llama 3's 2 TB/s for 16,384 GPUs, in proportion (arXiv:2407.21783, 3.3.1)",
+            .date = "2024-07"}};
 }
 
 /* Rate of a node's links to host memory. */

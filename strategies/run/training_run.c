@@ -13,8 +13,8 @@
 const char *rh_run_time_name(RhRunTime time)
 {
     static const char *const names[RH_RUN_TIMES_LAST] = {
-        "compute",   "smaller size", "slow steps",        "checkpoints", "lost work",
-        "detection", "diagnosis",    "waiting for nodes", "restarts",    "planned stops"};
+        "training steps", "smaller size", "slower steps",      "checkpoints", "lost work",
+        "detection",      "diagnosis",    "waiting for nodes", "restarts",    "planned stops"};
     return names[time];
 }
 

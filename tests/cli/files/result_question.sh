@@ -11,8 +11,8 @@ step rehearse simulate "${ask[@]}" -s plan.json#2 >asked
 [ -s asked ] || echo 'nothing was answered'
 step rehearse simulate plan.json#2 | cmp - asked && echo 'an operand asks the same'
 step rehearse simulate -s plan.json#2 | cmp - asked && echo '-s asks the same'
-step rehearse run plan.json#2 --tokens 1B --mtbf 1d >run
-step rehearse run "${ask[@]}" -s plan.json#2 --tokens 1B --mtbf 1d | cmp - run && echo 'run asks the same'
+step rehearse run plan.json#2 --tokens 1B --mtbf 1d >ran
+step rehearse run "${ask[@]}" -s plan.json#2 --tokens 1B --mtbf 1d | cmp - ran && echo 'run asks the same'
 # What is given goes first; beside another model or platform the layout alone is taken.
 rehearse simulate plan.json#2 --global-batch 128 -q | grep -o '128 x 1,024 tokens a step'
 rehearse simulate plan.json#2 -p two-nodes.json 2>&1 | head -n 1
