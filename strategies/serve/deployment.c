@@ -256,7 +256,7 @@ char *rh_deployment_format(const RhDeployment *d)
 {
     g_autoptr(GString) s = g_string_new(NULL);
     put(s, "server", true, d->server);
-    if (d->router != rh_routers[0]->name)
+    if (g_strcmp0(d->router, rh_routers[0]->name) != 0)
         put(s, "router", true, d->router);
     for (int p = 0; p < d->pools_count; p++) {
         if (p > 0)

@@ -18,6 +18,12 @@ static void deployments_are_text(void)
         g_autofree char *back = rh_deployment_format(&d);
         CU_ASSERT_STRING_EQUAL(back, texts[i]);
     }
+    /* of the name itself, not of where it stands: other processes have copies */
+    RhDeployment same = rh_deployment_default();
+    g_autofree char *least = g_strdup(same.router);
+    same.router = least;
+    g_autofree char *silent = rh_deployment_format(&same);
+    CU_ASSERT_PTR_NULL(strstr(silent, "router"));
     static const struct {
         const char *text, *says;
     } wrong[] = {{"", "one pool"},
