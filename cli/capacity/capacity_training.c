@@ -165,7 +165,8 @@ static int show(RhCapacityQuery *q, GError **error)
                                .cells = q->cells,
                                .left_out = q->left_out,
                                .questions = questions,
-                               .best = rh_capacity_judge(&q->goal, q->cells)};
+                               .best = rh_capacity_judge(&q->goal, q->cells),
+                               .sizes_chosen = !q->a->sizes && q->cells->len > 1};
     RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)q->a->verbosity};
     g_autofree char *text =
         q->a->json ? rh_report_capacity_json(&answer) : rh_report_capacity_text(&answer, &style);

@@ -6,8 +6,9 @@
 #include "report/next_command.h"
 #include "strategies/search/evidence_key.h"
 
-#define ROWS_MAX   20
-#define SPARE_FRAC 0.75 /* a run that takes less of its time could use fewer GPUs */
+#define ROWS_MAX    20
+#define SIZES_NAMED 8    /* chosen sizes, at most */
+#define SPARE_FRAC  0.75 /* a run that takes less of its time could use fewer GPUs */
 
 static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)
 {
@@ -162,7 +163,7 @@ static char *cell_text(double value, bool known)
 
 /* Columns besides the fixed ones; those with equal cells are left out. */
 typedef struct {
-    bool dtype, tokens;
+    bool dtype, tokens, money; /* money, or GPU-hours */
     RhCapacityUnits units;
 } Columns;
 
@@ -196,7 +197,9 @@ static void add_row(RhTable *table, const RhCapacityAnswer *a, const Columns *co
     g_autofree char *tokens = optional_cell(columns->tokens, number);
     g_autofree char *layout = rh_capacity_degrees(&cell->r->layout);
     g_autofree char *days = cell_text(cell->seconds / u->time_s, true);
-    g_autofree char *usd = cell_text(cell->usd / u->usd_usd, cell->usd > 0);
+    g_autofree char *usd = columns->money
+                               ? cell_text(cell->usd / u->usd_usd, cell->usd > 0)
+                               : cell_text(rh_capacity_gpu_hours(cell) / u->gpu_hours, true);
     g_autofree char *drawn = cell_text(cell->energy_j / u->energy_j, cell->energy_j > 0);
     double frac = 0;
     const char *part = part_text(rh_report_binds(cell->r, &frac));
@@ -240,10 +243,20 @@ static void append_left_out(GString *out, const RhCapacityAnswer *a)
     }
 }
 
+/* Is there a size of which every loss is small? */
+static bool some_lose_little(const RhCapacityAnswer *a)
+{
+    double frac;
+    for (guint i = 0; i < a->cells->len; i++)
+        if (cell_at(a, i)->r && strcmp(rh_report_binds(cell_at(a, i)->r, &frac), "compute") == 0)
+            return true;
+    return false;
+}
+
 static void append_table(GString *out, const RhCapacityAnswer *a, const RhReportStyle *style)
 {
     const Columns columns = {rh_capacity_dtypes_vary(a->cells), a->goal->tokens <= 0,
-                             rh_capacity_units(a->cells)};
+                             rh_capacity_some_price(a->cells), rh_capacity_units(a->cells)};
     const RhCapacityUnits *u = &columns.units;
     g_autofree char *alignment = g_strconcat("<<>", columns.dtype ? "<" : "", "><",
                                              columns.tokens ? ">" : "", ">>>><", NULL);
@@ -253,7 +266,8 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
     g_autoptr(RhTable) table = rh_table_new(alignment);
     guint shown = 0;
     rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|rate %%|largest loss",
-                  columns.dtype ? "|dtype" : "", shown_tokens, u->time, u->usd, u->energy);
+                  columns.dtype ? "|dtype" : "", shown_tokens, u->time,
+                  columns.money ? u->usd : u->hours, u->energy);
     for (guint i = 0; i < a->cells->len; i++)
         if (is_shown(a, i, style)) {
             add_row(table, a, &columns, i);
@@ -261,10 +275,11 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
         }
     rh_table_append_within(table, out, "", columns.dtype || columns.tokens ? 80 : G_MAXINT);
     g_autofree char *legend = g_strdup_printf(
-        "  * recommended; + Pareto-optimal in %sdays, cost and energy; rate %%: %s/s/GPU, 100 at the "
+        "  * recommended; + Pareto-optimal in %sdays, %s and energy; rate %%: %s/s/GPU, 100 at the "
         "smallest size; largest loss: the largest of exposed comm, waiting for pipeline stages and "
-        "recompute, in %% of the step; -: each is below 5 %%",
-        columns.tokens ? "tokens, " : "", rh_report_unit(of_pictures(a)));
+        "recompute, in %% of the step%s",
+        columns.tokens ? "tokens, " : "", columns.money ? "cost" : "GPU-hours",
+        rh_report_unit(of_pictures(a)), some_lose_little(a) ? "; -: each is below 5 %" : "");
     append_line(out, 2, legend);
     append_rounded(out, a);
     append_left_out(out, a);
@@ -301,8 +316,13 @@ static void append_prices(GString *out, const RhCapacityAnswer *a)
 {
     for (guint i = 0; i < a->cells->len; i++) {
         const char *name = cell_at(a, i)->platform;
-        if (i == 0 || strcmp(cell_at(a, i - 1)->platform, name) != 0)
+        if (i > 0 && strcmp(cell_at(a, i - 1)->platform, name) == 0)
+            continue;
+        if (a->questions[i]->hardware->price_usd_per_gpu_hour.value > 0)
             rh_report_price(out, name, a->questions[i]->hardware);
+        else
+            g_string_append_printf(out, "price of %s: unknown; --price %s=2.50USD gives costs\n",
+                                   name, name);
     }
     append_electricity(out, a);
 }
@@ -326,6 +346,18 @@ static void append_cut(GString *out, const RhCapacityAnswer *a)
                                lost, a->cells->len);
 }
 
+/* Names the sizes and where they are from: "sizes: 40, 56, 80 GPUs, around what the deadline needs". */
+static void append_sizes(GString *line, const RhCapacityAnswer *a)
+{
+    g_autoptr(GString) sizes = g_string_new(NULL);
+    for (guint i = 0; i < a->cells->len; i++)
+        g_string_append_printf(sizes, "%s%d", i > 0 ? ", " : "", cell_at(a, i)->c.job.gpus);
+    g_string_append_printf(line,
+                           "sizes: %s GPUs, chosen around what the deadline needs (--gpus for "
+                           "others)",
+                           sizes->str);
+}
+
 /* Says how many sizes fit and meet the limits; with -v how many are proved. */
 static void append_fine_print(GString *out, const RhCapacityAnswer *a, bool verbose)
 {
@@ -337,19 +369,23 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a, bool verb
         met += cell_at(a, i)->meets;
         counted |= cell_at(a, i)->goodput_frac > 0 && cell_at(a, i)->goodput_frac < 1;
     }
-    guint unknown = unknown_count(a);
-    g_autofree char *open =
-        unknown > 0 ? g_strdup_printf(" (unknown for %u)", unknown) : g_strdup("");
-    g_autofree char *optimal =
-        verbose ? g_strdup_printf("; layouts of %u sizes proved to within %.2g %%", proved,
-                                  100 * a->goal->gap_frac)
-                : g_strdup("");
-    g_autofree char *line =
-        g_strdup_printf("%u of %u sizes fit%s, %u meet the limits%s; %sevaluation %s not "
-                        "counted",
-                        fit, a->cells->len, open, met, optimal,
-                        counted ? "" : "failures, restarts and ", counted ? "is" : "are");
-    append_line(out, 2, line);
+    guint unknown = unknown_count(a), all = a->cells->len;
+    g_autoptr(GString) line = g_string_new(NULL);
+    if (a->sizes_chosen && all <= SIZES_NAMED &&
+        cell_at(a, 0)->series == cell_at(a, all - 1)->series)
+        append_sizes(line, a);
+    if (fit < all || met < all) {
+        g_string_append_printf(line, "%s%u of %u sizes fit", line->len > 0 ? "; " : "", fit, all);
+        if (unknown > 0)
+            g_string_append_printf(line, " (unknown for %u)", unknown);
+        g_string_append_printf(line, ", %u meet the limits", met);
+    }
+    if (verbose)
+        g_string_append_printf(line, "%slayouts of %u sizes proved to within %.2g %%",
+                               line->len > 0 ? "; " : "", proved, 100 * a->goal->gap_frac);
+    g_string_append_printf(line, "%snot counted: %spauses for evaluating the model",
+                           line->len > 0 ? "; " : "", counted ? "" : "failures, restarts, ");
+    append_line(out, 2, line->str);
 }
 
 /* Appends the error bar with which a date and a budget are kept, and where it is from, unless the
@@ -392,7 +428,7 @@ static void append_next(GString *out, const RhCapacityAnswer *a)
 }
 
 /* Appends what failures add to the runs, where they are counted. */
-static void append_failures(GString *out, const RhCapacityAnswer *a)
+static void append_failures(GString *out, const RhCapacityAnswer *a, bool verbose)
 {
     double least = 1, most = 0;
     for (guint i = 0; i < a->cells->len; i++) {
@@ -407,10 +443,13 @@ static void append_failures(GString *out, const RhCapacityAnswer *a)
     g_autofree char *range = most - least < 5e-4
                                  ? g_strdup_printf("%.1f %%", 100 * most)
                                  : g_strdup_printf("%.1f to %.1f %%", 100 * least, 100 * most);
+    const char *what = rh_capacity_some_price(a->cells) ? "cost" : "GPU-hours";
+    g_autofree char *source =
+        verbose ? g_strdup_printf("; failure rate: %s", a->goal->failures->about) : g_strdup("");
     g_autofree char *line = g_strdup_printf(
-        "goodput: %s, counted in all figures of runs longer than a day; failure rate: %s; "
-        "checkpoints and restarts as in `rehearse run`; --failures none leaves failures out",
-        range, a->goal->failures->about);
+        "days, %s and energy include failures, checkpoints and restarts: goodput %s (--failures "
+        "none leaves them out)%s",
+        what, range, source);
     rh_text_wrap(out, line, 2, 79);
 }
 
@@ -424,7 +463,7 @@ char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *st
     append_cut(out, a);
     append_table(out, a, style);
     append_prices(out, a);
-    append_failures(out, a);
+    append_failures(out, a, style->verbosity > 0);
     append_fine_print(out, a, style->verbosity > 0);
     append_kept(out, a);
     if (a->best >= 0) {

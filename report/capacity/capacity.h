@@ -16,6 +16,7 @@ typedef struct {
     const RhQuestion *const *questions; /* per cell */
     const GArray *left_out;             /* RhCapacityLeftOut; NULL: none */
     int32_t best;                       /* index into cells; -1: none meets the target */
+    bool sizes_chosen;                  /* by the date; else they were given */
 } RhCapacityAnswer;
 
 /* Returns the largest cost of a step besides compute: "network" (exposed communication), "batch"

@@ -80,17 +80,33 @@ char *rh_report_duration(double seconds)
                                            : "s");
 }
 
+double rh_capacity_gpu_hours(const RhCapacityCell *cell)
+{
+    return cell->seconds / 3600 * cell->c.job.gpus;
+}
+
+bool rh_capacity_some_price(const GArray *cells)
+{
+    for (guint i = 0; i < cells->len; i++)
+        if (g_array_index(cells, RhCapacityCell, i).usd > 0)
+            return true;
+    return false;
+}
+
 RhCapacityUnits rh_capacity_units(const GArray *cells)
 {
-    double seconds = 0, usd = 0, joules = 0, tokens = 0;
+    double seconds = 0, usd = 0, hours = 0, joules = 0, tokens = 0;
     for (guint i = 0; i < cells->len; i++) {
         const RhCapacityCell *cell = &g_array_index(cells, RhCapacityCell, i);
         seconds = fmax(seconds, cell->seconds);
         usd = fmax(usd, cell->usd);
+        hours = fmax(hours, rh_capacity_gpu_hours(cell));
         joules = fmax(joules, cell->energy_j);
         tokens = fmax(tokens, cell->tokens);
     }
-    RhCapacityUnits u = {"days", "M$", "GWh", "T", DAY_S, 1e6, 3.6e12, 1e12};
+    RhCapacityUnits u = {"days", "M$", "GPU-h", "GWh", "T", DAY_S, 1e6, 1, 3.6e12, 1e12};
+    if (hours >= 1e4)
+        u.hours = hours < 1e7 ? "k GPU-h" : "M GPU-h", u.gpu_hours = hours < 1e7 ? 1e3 : 1e6;
     if (seconds < DAY_S)
         u.time = "hours", u.time_s = 3600;
     if (usd < 1e6)
@@ -137,6 +153,10 @@ static char *totals(const RhCapacityTarget *goal, const RhCapacityCell *cell)
     g_string_append(out, time);
     if (goal->by_s > 0)
         append_upper(out, cell, cell->seconds, rh_report_duration);
+    if (cell->usd <= 0) {
+        g_autofree char *hours = rh_text_large(rh_capacity_gpu_hours(cell));
+        g_string_append_printf(out, ", %s GPU-hours", hours);
+    }
     if (cell->usd > 0) {
         g_autofree char *price = rh_report_money(cell->usd);
         g_string_append_printf(out, ", %s", price);

@@ -4,8 +4,8 @@
 
 /* Units of a column's figures, chosen by its largest. */
 typedef struct {
-    const char *time, *usd, *energy, *tokens;
-    double time_s, usd_usd, energy_j, tokens_count;
+    const char *time, *usd, *hours, *energy, *tokens;
+    double time_s, usd_usd, gpu_hours, energy_j, tokens_count;
 } RhCapacityUnits;
 RhCapacityUnits rh_capacity_units(const GArray *cells);
 
@@ -15,6 +15,8 @@ char *rh_capacity_degrees(const RhLayout *layout); /* "tp4 pp6 dp64 vpp7": the d
 char *rh_capacity_choice(const RhCapacityAnswer *answer, const RhCapacityCell *cell);
 char *rh_capacity_goal_text(const RhCapacityTarget *goal); /* "by 30.0 d within 1.00 M$"; "" */
 const char *rh_capacity_superlative(const RhCapacityAnswer *answer);
+double rh_capacity_gpu_hours(const RhCapacityCell *cell);
+bool rh_capacity_some_price(const GArray *cells);          /* is there a cell with a cost? */
 const char *rh_capacity_lacks(const RhCapacityCell *cell); /* why it has no layout, in a word */
 /* Returns whether cells differ in dtype. */
 bool rh_capacity_dtypes_vary(const GArray *cells);
