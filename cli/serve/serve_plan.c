@@ -147,6 +147,7 @@ static int run(const RhArguments *a, GError **error)
     words.sets = sets;
     if (!rh_serve_query_load(&p, error))
         return 3;
+    p.options.most = true;
     if (launch)
         rh_launched_service_settle(launch, p.in);
     g_autoptr(RhServePlan) plan = rh_serve_query_plan(&p, error);

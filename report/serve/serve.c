@@ -44,10 +44,10 @@ static void add_row(RhTable *t, const char *name, const RhServedSpread *s, doubl
 static const char *part_text(RhTtftPart part, bool once)
 {
     /* that part ends when the client has the token */
-    return part == RH_TTFT_QUEUE     ? "frontend and queue"
+    return part == RH_TTFT_QUEUE     ? "API server and queue"
            : part != RH_TTFT_PREFILL ? rh_ttft_part_name(part)
            : once                    ? "model pass"
-                                     : "prefill, delivery";
+                                     : "prefill, token sent";
 }
 
 /* The error bar of the model for a metric; 0: none is known. */
@@ -152,8 +152,8 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
                     *done = rh_text_count(o->completed_count);
     g_autofree char *in = rh_text_large((double)o->tokens_in),
                     *generated = rh_text_large((double)o->tokens_out);
-    g_autofree char *span = seconds(r->duration_s), *steady = seconds(o->window_s),
-                    *from = seconds(o->window_begin_s);
+    g_autofree char *span = seconds(r->duration_s), *from = seconds(o->window_begin_s),
+                    *to = seconds(o->window_begin_s + o->window_s);
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(line, "%s, %s", q->requests, q->arrivals);
     append_came(line, q, o);
@@ -167,8 +167,8 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
         g_string_append_printf(line, "%s input and %s output tokens, ", in, generated);
     g_string_append_printf(line, "in %s", span);
     if (o->steady)
-        g_string_append_printf(line, "; rates are of the steady state, %s from %s on", steady,
-                               from);
+        g_string_append_printf(line, "; rates are counted from %s to %s, without ramp-up and drain",
+                               from, to);
     if (o->refused_count > 0)
         g_string_append_printf(line,
                                "; %" G_GINT64_FORMAT
@@ -239,14 +239,20 @@ static void append_scaling(GString *out, const RhServiceResult *r)
     rh_text_wrap(out, line, 10, 79);
 }
 
-static void append_energy(GString *out, const RhServiceMetrics *o)
+static void append_energy(GString *out, const RhServeQuestion *q, const RhServiceMetrics *o)
 {
-    if (o->once && isfinite(o->energy_j_per_request))
-        g_string_append_printf(out, "energy:   %.3g J per request, %.3g kWh per million\n",
-                               o->energy_j_per_request, o->energy_j_per_request / 3.6);
-    else if (isfinite(o->energy_j_per_token))
-        g_string_append_printf(out, "energy:   %.3g J per output token, %.3g kWh per million\n",
-                               o->energy_j_per_token, o->energy_j_per_token / 3.6);
+    const RhPlatform *p = q->q->c->platform;
+    double each_j = o->once ? o->energy_j_per_request : o->energy_j_per_token;
+    if (!isfinite(each_j))
+        return;
+    g_autofree char *pue = p->pue.value > 0 ? g_strdup_printf(", with a PUE of %.3g", p->pue.value)
+                                            : g_strdup(", without PUE");
+    g_autofree char *line = g_strdup_printf(
+        "%.3g kWh per million %s (%.3g J each), of GPUs with their share of the node's hosts and "
+        "NICs%s",
+        each_j / 3.6, o->once ? "requests" : "output tokens", each_j, pue);
+    g_string_append(out, "energy:   ");
+    rh_text_wrap(out, line, 10, 79);
 }
 
 /* Appends batches of a model that answers in one pass. */
@@ -263,22 +269,29 @@ static void append_batches(GString *out, const RhServiceResult *r)
     rh_text_wrap(out, line, 10, 79);
 }
 
-/* Appends the load of the servers. A batch of one sequence keeps a server running, too. */
-static void append_servers(GString *out, const RhServiceResult *r, const RhServiceMetrics *o,
-                           bool verbose)
+/* Appends the load of the servers. A batch of one sequence keeps a server at work, too. */
+static void append_servers(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
+                           const RhServiceMetrics *o, bool verbose)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
+    const RhServedCache *limits = q->caches && q->caches->count == 1 ? q->caches->pools : NULL;
     g_autofree char *iterations = rh_text_large(all),
-                    *number = rh_text_number(o->sequences_mean, 3),
-                    *sequences = o->completed_count == o->requests_count
-                                     ? g_strdup_printf(
-                                           " %s sequences at once per server in the mean;", number)
-                                     : g_strdup("");
+                    *number = rh_text_number(o->sequences_mean, 3);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_printf(line,
-                    "running a batch %.3g %% of the time;%s KV cache at most %.3g %% full%s%s%s",
-                    100 * r->window.busy_frac, sequences, 100 * r->kv_peak_frac,
-                    verbose ? "; " : "", verbose ? iterations : "", verbose ? " iterations" : "");
+    g_string_printf(line, "at work %.3g %% of the time", 100 * r->window.busy_frac);
+    if (o->completed_count == o->requests_count) {
+        g_string_append_printf(line, ", in the mean on %s", number);
+        if (limits && limits->batch > 0)
+            g_string_append_printf(line, " of at most %d", limits->batch);
+        g_string_append(line, " sequences at once per server");
+    }
+    if (limits && limits->chunk > 0) {
+        g_autofree char *chunk = rh_text_count(limits->chunk);
+        g_string_append_printf(line, "; prefill chunk %s tokens", chunk);
+    }
+    g_string_append_printf(line, "; KV cache at most %.3g %% full", 100 * r->kv_peak_frac);
+    if (verbose)
+        g_string_append_printf(line, "; %s iterations", iterations);
     if (r->remembers)
         g_string_append_printf(line, "; %.3g %% of the input tokens were cached",
                                100 * rh_found_frac(r));
@@ -402,23 +415,27 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     if (o->once)
         append_batches(out, r);
     else
-        append_servers(out, r, o, style->verbosity > 0);
+        append_servers(out, q, r, o, style->verbosity > 0);
     if (q->caches)
         rh_report_caches(out, q->caches, q->list);
     append_scaling(out, r);
     append_failures(out, q, r, o);
-    append_energy(out, o);
+    append_energy(out, q, o);
     g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, o, false);
     rh_report_warnings_text(out, watches);
     append_beyond(out, q, r);
     if (o->completed_count > 0) {
         append_delivery(out, q->server, o);
-        g_string_append(out,
-                        "sampling: 95 % confidence interval of the mean over random requests\n");
+        rh_text_wrap(out,
+                     o->once ? "sampling: 95 % confidence interval of the mean over random requests"
+                             : "sampling: 95 % confidence interval of the mean over random "
+                               "requests; percentiles of the parts of TTFT do not add up",
+                     2, 79);
         rh_report_served_trust(out, q->trust);
         append_widest(out, q->slos);
     }
     if (!style->saved_as)
-        g_string_append(out, "next: add -o requests.csv for one row per request\n");
+        g_string_append(out, "next: add -o requests.csv for one row per request; serve-plan "
+                             "--find-rate finds\n      the highest rate within limits\n");
     return g_string_free(out, FALSE);
 }

@@ -21,7 +21,9 @@ RhServedCacheList rh_served_caches(const RhServing *s, const RhDeployment *d,
             .replicas = pool->replicas,
             .bytes = budget.cache_bytes,
             .longest = pool->max_model_len > 0 ? pool->max_model_len : s->model->positions,
-            .said = pool->max_model_len > 0};
+            .said = pool->max_model_len > 0,
+            .batch = rh_service_batch(service, p),
+            .chunk = rh_service_chunk(service, p)};
     }
     return caches;
 }
@@ -41,7 +43,6 @@ static double mean_tokens(const RhRequests *requests)
 static void append_cache(GString *line, const RhServedCache *c, const char *server, double mean)
 {
     g_autofree char *tokens = rh_text_count(c->tokens), *longest = rh_text_count(c->longest);
-    g_autofree char *each = rh_text_number((double)c->tokens / (double)MAX(c->longest, 1), 2);
     g_string_append_printf(line, "%s tokens", tokens);
     if (c->groups > 1)
         g_string_append_printf(line, " in each of %d groups%s", c->groups,
@@ -55,14 +56,11 @@ static void append_cache(GString *line, const RhServedCache *c, const char *serv
         g_string_append_printf(line, ": room for %s requests of the mean length, %s tokens", fit,
                                asked);
     }
-    if (c->longest <= 0)
-        return;
-    g_string_append_printf(line, "%s %s of the longest allowed, %s",
-                           mean > 0 ? ", or" : ": room for", each, longest);
-    if (server && c->tokens < c->longest && !c->said)
-        g_string_append_printf(
-            line, ": %s itself starts only with max_model_len=%" G_GINT64_FORMAT " or less", server,
-            c->tokens);
+    if (server && c->longest > 0 && c->tokens < c->longest && !c->said)
+        g_string_append_printf(line,
+                               "; the longest request that the model allows has %s: %s itself "
+                               "starts only with max_model_len=%" G_GINT64_FORMAT " or less",
+                               longest, server, c->tokens);
 }
 
 void rh_report_caches(GString *out, const RhServedCacheList *caches, const RhRequests *requests)

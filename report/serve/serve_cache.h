@@ -11,6 +11,7 @@ typedef struct {
     double bytes;     /* of a GPU */
     int64_t longest;  /* tokens of a request at most: max_model_len, or the model's; 0: not known */
     bool said;        /* longest is the deployment's */
+    int32_t batch, chunk; /* sequences of a server, tokens of an iteration; at most, 0: any */
 } RhServedCache;
 
 typedef struct {

@@ -168,16 +168,12 @@ static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *
         rh_text_wrap(out, line->str, 2, 79);
 }
 
-static void append_counts(GString *out, const RhServeQuestion *q, const RhServePlan *plan,
-                          bool verbose)
+static void append_counts(GString *out, const RhServePlan *plan, bool verbose)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count),
                     *fit = rh_text_count(plan->fit_count),
                     *simulated = rh_text_count(plan->simulated_count),
                     *runs = rh_text_count(plan->runs_count);
-    g_autoptr(GString) line = g_string_new(NULL);
-    g_string_printf(line, "requests: %s, %s", q->requests, q->arrivals);
-    rh_text_wrap(out, line->str, 2, 79);
     if (plan->timed_out)
         g_string_append(out, "STOPPED by --timeout before all deployments were simulated\n");
     if (!verbose)
@@ -209,6 +205,79 @@ static char *replicas_text(const RhDeployment *d)
     return g_strdup_printf("%d replicas of %s", d->pools[0].replicas, strstr(all, "tp"));
 }
 
+/* Output tokens a second and GPU at the entry's rate; a random sample comes at another by chance. */
+static double tokens_each(const RhServeEntry *e)
+{
+    const RhServiceMetrics *o = &e->outcome;
+    double scale = o->request_rate_per_s > 0 ? e->rate_per_s / o->request_rate_per_s : 1;
+    return o->tokens_per_s_per_gpu * scale;
+}
+
+/* What a level is about, of its metric; 0: no such quantile is kept. */
+static double measured_s(const RhServiceMetrics *o, const RhSlo *slo)
+{
+    const RhServedSpread *s = &o->metrics[slo->metric];
+    return slo->share <= 0      ? s->mean.value
+           : slo->share == 0.5  ? s->p50.value
+           : slo->share == 0.9  ? s->p90.value
+           : slo->share == 0.99 ? s->p99.value
+                                : 0;
+}
+
+/* Appends how far the best is from its levels: "limits: ttft p99<1 s: 181 ms, 228 ms with the model
+ * error; ..." */
+static void append_distance(GString *out, const RhServeEntry *e, const RhServePlanOptions *o,
+                            const RhSloAllowance *allowance)
+{
+    g_autoptr(GString) line = g_string_new("limits: ");
+    for (int32_t k = 0; k < o->slos.count; k++) {
+        const RhSlo *slo = &o->slos.list[k];
+        g_autofree char *level = rh_slo_text(slo);
+        double value_s = measured_s(&e->outcome, slo);
+        double frac = slo->metric == RH_METRIC_TTFT   ? allowance->ttft_frac
+                      : slo->metric == RH_METRIC_TPOT ? allowance->tpot_frac
+                                                      : 0;
+        g_string_append_printf(line, "%s%s", k ? "; " : "", level);
+        if (!(value_s > 0))
+            continue;
+        g_autofree char *value = number_or_dash(value_s, RH_QUANTITY_S),
+                        *longer = number_or_dash(value_s * (1 + frac), RH_QUANTITY_S);
+        g_string_append_printf(line, ": %s", value);
+        if (frac > 0)
+            g_string_append_printf(line, ", %s with the model error", longer);
+    }
+    if (o->slos.count > 0)
+        rh_text_wrap(out, line->str, 2, 79);
+}
+
+/* Appends why fewer replicas or a higher rate fail. */
+static void append_reserve(GString *out, const RhServeEntry *e, const RhServePlanOptions *o)
+{
+    int32_t replicas = e->deployment.pools[0].replicas;
+    if (o->rate_per_s <= 0 || e->deployment.pools_count > 1)
+        return;
+    g_autoptr(GString) line = g_string_new(NULL);
+    double fewer_per_s = e->bound_per_s / replicas * (replicas - 1);
+    g_autofree char *most = rh_text_number(e->rate_most_per_s, 3),
+                    *fewer = rh_text_number(fewer_per_s, 3);
+    if (e->rate_most_per_s > 0) {
+        RhServeEntry above = *e;
+        above.binding = e->most_binding;
+        above.cache_full = false;
+        g_autofree char *what = binding_level(&above, &o->slos);
+        g_string_append_printf(line, "reserve: #1 holds the limits up to %s requests/s%s%s", most,
+                               above.binding < 0 ? "; more is beyond its throughput"
+                                                 : "; above that it misses ",
+                               above.binding < 0 ? "" : what);
+    }
+    if (replicas > 1 && fewer_per_s < o->rate_per_s)
+        g_string_append_printf(line, "%s%d replica%s can serve at most %s requests/s (upper bound)",
+                               line->len > 0 ? "; " : "reserve: ", replicas - 1,
+                               replicas == 2 ? "" : "s", fewer);
+    if (line->len > 0)
+        rh_text_wrap(out, line->str, 2, 79);
+}
+
 static void append_answer(GString *out, const RhServeQuestion *q, const RhServePlan *plan,
                           const RhServePlanOptions *o, const char *bold, const char *plain)
 {
@@ -216,7 +285,7 @@ static void append_answer(GString *out, const RhServeQuestion *q, const RhServeP
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autofree char *text = replicas_text(&e->deployment), *limits = rh_report_limits(e),
                     *rate = rh_text_number(e->rate_per_s, 3),
-                    *tokens = rh_text_rate(e->outcome.tokens_per_s_per_gpu);
+                    *tokens = rh_text_rate(tokens_each(e));
     g_string_append_printf(out, "%sbest: %s on %d GPU%s, %s%s\n", bold, text, e->gpus,
                            e->gpus == 1 ? "" : "s", limits, plain);
     if (e->deployment.pools_count > 1)
@@ -230,9 +299,12 @@ static void append_answer(GString *out, const RhServeQuestion *q, const RhServeP
     rh_report_levels(line, &o->slos);
     rh_text_wrap(out, line->str, 6, 85);
     rh_report_service_cost(out, &e->outcome, price, "      ");
-    g_autofree char *job = g_strdup_printf("service: %s on %s, %s", q->q->c->model->name,
-                                           q->q->hardware->name, e->deployment.server);
+    g_autofree char *job =
+        g_strdup_printf("service: %s on %s, %s; %s, %s", q->q->c->model->name, q->q->hardware->name,
+                        e->deployment.server, q->requests, q->arrivals);
     rh_text_wrap(out, job, 2, 79);
+    append_distance(out, e, o, rh_serve_plan_allowance(plan, o));
+    append_reserve(out, e, o);
     g_string_append_c(out, '\n');
 }
 
@@ -329,7 +401,7 @@ char *rh_report_chance(const RhServePlanOptions *o, bool parted)
                                                   RH_SERVE_PART)
                                 : g_strdup("");
     g_autofree char *draws = g_strdup_printf(", in %d more random samples%s", RH_SERVE_DRAWS, part);
-    return g_strdup_printf("margin: the limits hold at the pessimistic end of the 95 %% sampling "
+    return g_strdup_printf("margin: the limits hold at the bad end of the 95 %% sampling "
                            "interval%s",
                            o->drawn ? draws : "");
 }
@@ -357,10 +429,10 @@ static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
         return g_strdup("; the model error is not allowed for");
     if (!a->widest_of)
         return g_strdup_printf(
-            ", and with times longer by the model error%s %s",
+            ", with times longer by the model error%s %s",
             q->trust && q->trust->bar ? "" : " of services whose KV cache is not full", chance);
     g_autofree char *widest = rh_report_widest(a);
-    return g_strdup_printf(", and with times longer by %s %s", widest, chance);
+    return g_strdup_printf(", with times longer by %s %s", widest, chance);
 }
 
 char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,
@@ -374,20 +446,19 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
                   style->colored ? "\033[0m" : "");
     bool once = g_array_index(plan->entries, RhServeEntry, 0).outcome.once;
     (once ? append_once_table : append_table)(out, plan, top);
-    g_string_append_printf(out,
-                           "* no row has both more requests/s per GPU and a lower %s; batch: most\n"
-                           "  %s\n",
+    g_string_append_printf(out, "* Pareto-optimal in requests/s per GPU and %s; batch: most %s\n",
                            once ? "latency" : "TPOT",
-                           once ? "requests of a batch; window: longest wait for a batch to fill"
-                                : "sequences at once; chunk: most prefill tokens of an iteration");
+                           once ? "requests of a\n  batch; window: longest wait for a batch to fill"
+                                : "sequences\n  at once; chunk: most prefill tokens of an "
+                                  "iteration");
     append_binding(out, plan, &o->slos, top);
     append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
-    if (q->caches)
+    if (q->caches && style->verbosity > 0)
         rh_report_caches(out, q->caches, q->list);
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, &best->outcome, true);
     rh_report_warnings_text(out, watches);
-    append_counts(out, q, plan, style->verbosity > 0);
+    append_counts(out, plan, style->verbosity > 0);
     rh_report_served_trust(out, q->trust);
     g_autofree char *chance = rh_report_chance(o, best->part > 0);
     g_autofree char *bar = bar_words(q, rh_serve_plan_allowance(plan, o));

@@ -18,6 +18,7 @@ void rh_put_serve_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, cons
     rh_json_put_int(w, "gpus_count", e->gpus);
     rh_json_put_number(w, "rate_max_per_s", e->rate_per_s);
     rh_put_known(w, "rate_broken_per_s", e->broken_per_s);
+    rh_put_known(w, "rate_reserve_per_s", e->rate_most_per_s);
     rh_json_put_number(w, "bound_per_s", e->bound_per_s);
     if (e->part > 0)
         rh_json_put_int(w, "draws_replicas_count", e->part);

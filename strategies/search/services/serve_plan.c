@@ -15,6 +15,7 @@
  * not change the answer. */
 #define SMALL_AT_ONCE 8
 #define LARGE_AT_ONCE 2
+#define MOST_REPLICAS 8 /* of a service whose highest rate is sought, too */
 
 /* Deployments [first, first + count) of the space, with the results so far. */
 typedef struct {
@@ -334,6 +335,60 @@ static void run_waiting(Search *s)
     } while (s->turns->len > 0 && !s->plan->timed_out && !s->failed);
 }
 
+/* --- the highest rate of the best --- */
+
+static GByteArray *perform_most(int32_t item, void *user, GError **error)
+{
+    (void)item, (void)error;
+    Search *s = user;
+    const RhServeEntry *best = &g_array_index(s->plan->entries, RhServeEntry, 0);
+    RhServePlanOptions options = *s->asked.options;
+    RhServeSearch asked = s->asked;
+    RhServeKindResult found = {0};
+    options.rate_per_s = 0;
+    asked.options = &options;
+    rh_serve_try_rate(&asked, &best->deployment, best->bound_per_s, &found);
+    GByteArray *bytes = g_byte_array_new();
+    g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
+    return bytes;
+}
+
+static void take_most(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+{
+    (void)item, (void)error;
+    Search *s = user;
+    RhServeEntry *best = &g_array_index(s->plan->entries, RhServeEntry, 0);
+    RhServeKindResult found;
+    if (!bytes || bytes->len < sizeof found)
+        return;
+    memcpy(&found, bytes->data, sizeof found);
+    if (!found.there || found.best.rate_per_s < best->rate_per_s)
+        return;
+    best->rate_most_per_s = found.best.rate_per_s;
+    best->most_binding = found.best.broken_per_s > 0 ? found.best.binding : -1;
+}
+
+/* The asked rate may be far below what the best keeps. Of many replicas that is not simulated. */
+static void find_most(Search *s)
+{
+    const RhServePlanOptions *o = s->asked.options;
+    const RhServeEntry *best = RH_ELEMENTS(s->plan->entries, RhServeEntry);
+    if (!o->most || o->rate_per_s <= 0 || s->plan->entries->len == 0 || s->plan->timed_out ||
+        best->part > 0 || best->deployment.pools_count > 1 ||
+        best->deployment.pools[0].replicas > MOST_REPLICAS)
+        return;
+    RhProcessPool workers = {
+        .count = 1,
+        .jobs = 1,
+        .timeout_s = s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
+        .perform = perform_most,
+        .answer = take_most,
+        .user = s};
+    if (o->progress)
+        o->progress("highest rate of the best", 0, 1, 0, o->user);
+    rh_process_pool_run(&workers);
+}
+
 static bool run_search(Search *s, GError **error)
 {
     double least = rh_serve_requests_least(&s->asked.options->slos);
@@ -365,6 +420,7 @@ static bool run_search(Search *s, GError **error)
         return false;
     }
     gather(s);
+    find_most(s);
     return true;
 }
 

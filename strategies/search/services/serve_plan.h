@@ -28,6 +28,7 @@ typedef struct {
      * draws, too. NULL: they are as recorded. */
     const RhRequestsPlan *drawn;
     bool lengths_given;
+    bool most;        /* at a given rate: also the highest that the best keeps, if it is small */
     int32_t jobs;     /* processes; 0: one for each core */
     double timeout_s; /* 0: none */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best, void *user);
@@ -56,6 +57,10 @@ typedef struct {
     int32_t part;     /* replicas that RH_SERVE_DRAWS were played on, at their share; 0: all */
     bool pareto;      /* no other has both a higher rate per GPU and a lower time per token */
     int32_t gpus;
+    /* Of the best at a given rate, where it was asked for: the highest that it keeps, and which
+     * level breaks above it (as `binding`); 0: not known */
+    double rate_most_per_s;
+    int32_t most_binding;
     RhServiceMetrics outcome; /* at rate_per_s, of the requests as they were given */
     double kv_peak_frac, busy_frac;
 } RhServeEntry;

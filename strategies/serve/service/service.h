@@ -55,4 +55,6 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
 int32_t rh_service_too_long(const RhService *service, const RhRequests *requests);
 RhKvBudget rh_service_kv_budget(const RhService *service, int32_t pool);
 int32_t rh_service_batch(const RhService *service, int32_t pool); /* sequences of a replica */
+int32_t rh_service_chunk(const RhService *service,
+                         int32_t pool); /* tokens of an iteration; 0: any */
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool); /* borrowed */

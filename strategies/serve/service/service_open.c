@@ -136,6 +136,11 @@ int32_t rh_service_batch(const RhService *service, int32_t pool)
     return service->stages[pool].pool.batch;
 }
 
+int32_t rh_service_chunk(const RhService *service, int32_t pool)
+{
+    return service->stages[pool].pool.chunk;
+}
+
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
 {
     return service->stages[pool].iterations;

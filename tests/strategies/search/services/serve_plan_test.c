@@ -258,12 +258,19 @@ static void the_fewest_gpus_keep_a_given_rate(void)
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
     RhServePlanOptions options = asked_of(8, levels("p99<500ms", NULL), one_gpu);
     options.rate_per_s = 150;
+    options.most = true;
     g_autoptr(RhServePlan) plan = plan_of(&k, &options);
     CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
     CU_ASSERT_TRUE(e->gpus > 1 && e->gpus < 8);
     RhServeEntry entry;
     CU_ASSERT_FALSE(keep(&k, &options, e, (const int32_t[]){-1, 0}, &entry));
+    /* and what they keep at most */
+    CU_ASSERT_TRUE_FATAL(e->rate_most_per_s >= 150 && e->rate_most_per_s <= e->bound_per_s);
+    options.rate_per_s = e->rate_most_per_s;
+    CU_ASSERT_TRUE(keep(&k, &options, e, (const int32_t[]){0, 0}, &entry));
+    options.rate_per_s *= 1.05;
+    CU_ASSERT_FALSE(keep(&k, &options, e, (const int32_t[]){0, 0}, &entry));
 }
 
 /* An answer equals the result of serve-simulate for the same requests, whether the rate was found
