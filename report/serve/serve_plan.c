@@ -406,6 +406,15 @@ char *rh_report_chance(const RhServePlanOptions *o, bool parted)
                            o->drawn ? draws : "");
 }
 
+/* Appends how a price is given, where none is known. */
+static void append_price(GString *out, const RhServeQuestion *q)
+{
+    if (q->q->c->platform->price_usd_per_gpu_hour.value <= 0)
+        g_string_append_printf(out,
+                               "price unknown: --price 2.50USD gives the cost per million %s\n",
+                               rh_model_makes_tokens(q->q->c->model) ? "tokens" : "requests");
+}
+
 /* Appends commands for the best, at the given or found rate. */
 static void append_next(GString *out, const RhServeQuestion *q, const RhServeEntry *best,
                         const RhServePlanOptions *o)
@@ -464,6 +473,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     g_autofree char *bar = bar_words(q, rh_serve_plan_allowance(plan, o));
     g_autofree char *kept = g_strconcat(chance, bar, NULL);
     rh_text_wrap(out, kept, 2, 79);
+    append_price(out, q);
     append_next(out, q, best, o);
     return g_string_free(out, FALSE);
 }
