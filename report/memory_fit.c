@@ -112,8 +112,9 @@ static void append_job(GString *out, const RhMemoryFit *f)
 
 static void add_states(RhTable *table, const char *name, double bytes, int32_t gpus)
 {
-    g_autofree char *all = rh_text_count(llround(rh_text_gib(bytes))),
-                    *each = rh_text_number(rh_text_gib(bytes) / gpus, 3);
+    double gib = rh_text_gib(bytes);
+    g_autofree char *all = gib < 1000 ? rh_text_number(gib, 3) : rh_text_count(llround(gib)),
+                    *each = rh_text_number(gib / gpus, 3);
     rh_table_rowf(table, "  %s|%s GiB|%s GiB", name, all, each);
 }
 
@@ -275,10 +276,8 @@ static void append_room(GString *out, const RhMemoryFit *f)
             append_change(out, f, g_ptr_array_index(f->plan->changes, i));
     }
     if (f->adapters && f->adapters->len > 0) {
-        g_string_append_printf(out,
-                               "\nLoRA adapters trained in place of the weights, on these %d "
-                               "GPUs\n",
-                               f->q->c->job.gpus);
+        g_string_append_printf(out, "\nLoRA adapters trained in place of the weights, on %s\n",
+                               f->q->c->job.gpus == 1 ? "this GPU" : "these GPUs");
         for (guint i = 0; i < f->adapters->len; i++)
             append_adapters(out, &g_array_index(f->adapters, RhAdapterMemory, i));
         append_numerics(out, "lora.base=nf4 (frozen weights in 4 bits)");
