@@ -97,10 +97,42 @@ static void the_least_order_bounds_all(void)
     }
 }
 
+/* Returns the seconds of all layers as a pair where any of the modules may be recomputed. */
+static double open_pair_s(Case *c, uint32_t modules)
+{
+    RhTables tables = rh_bound_tables(c->cache, &c->layout);
+    g_autofree double *open_s = rh_bound_open_pairs_new(c->cache, &c->layout, &tables, &modules);
+    return open_s[0];
+}
+
+/* Micro-batches of so many sizes are more shards than are kept. */
+#define SIZES 128
+
+/* What an open pair takes is known after shards were dropped, of each set of modules, without the layers that
+ * recompute some of them. */
+static void open_pairs_outlive_shards(void)
+{
+    Case c = case_of("mixtral-8x7b", "dgx-h100:2", "megatron", RINGS);
+    c.cache = rh_bound_new(&c.k.c);
+    uint32_t all = (uint32_t)train_drawn_modules(c.k.model, ~0u);
+    double all_s = open_pair_s(&c, all), core_s = open_pair_s(&c, RH_RECOMPUTE_CORE);
+    CU_ASSERT_TRUE(all_s <= core_s);
+    RhLayout l = c.layout;
+    for (l.microbatch = 1; l.microbatch <= SIZES; l.microbatch++)
+        rh_bound_shard(c.cache, &l);
+    rh_bound_forget_shards(c.cache);
+    int32_t made = c.cache->shards_made;
+    CU_ASSERT_EQUAL(open_pair_s(&c, all), all_s);
+    CU_ASSERT_EQUAL(open_pair_s(&c, RH_RECOMPUTE_CORE), core_s);
+    CU_ASSERT_EQUAL(c.cache->shards_made, made + 1);
+    case_clear(&c);
+}
+
 int main(void)
 {
     return rh_test_main("pair_order",
                         (RhTest[]){{"what_waits_changes_the_order", what_waits_changes_the_order},
                                    {"the_least_order_bounds_all", the_least_order_bounds_all},
+                                   {"open_pairs_outlive_shards", open_pairs_outlive_shards},
                                    {0}});
 }
