@@ -85,8 +85,11 @@ static char *named_file(const Search *s, const char *file)
 /* Reads a configuration that a command names. */
 static bool read_named(Search *s, const char *file)
 {
-    if (++s->files > FILES_MAX)
+    if (++s->files > FILES_MAX) {
+        rh_launch_tell(s->reading, "%s is not read: its command names more than %d files", file,
+                       FILES_MAX);
         return true;
+    }
     g_autofree char *text = named_file(s, file);
     RhLaunchFormat format = text ? rh_launch_format_of(file, text) : RH_LAUNCH_NONE;
     g_autofree char *base = g_path_get_basename(file);

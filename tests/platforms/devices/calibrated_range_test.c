@@ -53,6 +53,32 @@ static void ranges_are_two_numbers_the_least_first(void)
     CU_ASSERT_FALSE(read_text("{\"m\": [1, 8], \"n\": [2, 9], \"k\": [3, 3]}", &s));
 }
 
+static void what_is_written_reads_back(void)
+{
+    static const RhCalibratedRange ranges[RH_CALIBRATED_RANGE_LAST] = {
+        [RH_CALIBRATED_RANGE_GEMM] = {{1, 2, 3}, {8, 9, 10}, "tables", "2026-11"},
+        [RH_CALIBRATED_RANGE_ATTENTION] = {{16}, {4096}, "tables", "2026-11"}};
+    for (RhCalibratedKind kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++) {
+        g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+        rh_json_begin_object(w, NULL);
+        rh_calibrated_range_write(w, "shapes", kind, &ranges[kind]);
+        rh_json_end_object(w);
+        g_autofree char *text = rh_json_writer_steal(w);
+        g_autoptr(RhJson) doc = rh_json_parse("written.json", text, strlen(text), NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(doc);
+        RhCalibratedRange back = {0};
+        rh_calibrated_range_read(doc, rh_json_object_or_null(doc, rh_json_root(doc), "shapes"),
+                                 kind, &back);
+        CU_ASSERT_TRUE(rh_json_finish(doc, NULL));
+        for (int axis = 0; axis < RH_CALIBRATED_RANGE_AXES; axis++) {
+            CU_ASSERT_EQUAL(back.low[axis], ranges[kind].low[axis]);
+            CU_ASSERT_EQUAL(back.high[axis], ranges[kind].high[axis]);
+        }
+        CU_ASSERT_STRING_EQUAL(back.source, "tables");
+        CU_ASSERT_STRING_EQUAL(back.date, "2026-11");
+    }
+}
+
 static double share(TrainKit *k, const char *layout, RhCalibratedKind kind)
 {
     RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
@@ -97,6 +123,7 @@ int main(void)
             {"what_is_not_known_is_not_claimed", what_is_not_known_is_not_claimed},
             {"shapes_hold_what_they_were_given", shapes_hold_what_they_were_given},
             {"ranges_are_two_numbers_the_least_first", ranges_are_two_numbers_the_least_first},
+            {"what_is_written_reads_back", what_is_written_reads_back},
             {"long_sequences_leave_the_tables", long_sequences_leave_the_tables},
             {"a_profile_without_shapes_takes_them_away", a_profile_without_shapes_takes_them_away},
             {0}});

@@ -198,6 +198,22 @@ static void nodes_from_outside_are_not_one(void)
     }
 }
 
+/* The first four files that a command names are read, and of others the answer says that they are not. */
+static void files_beyond_the_fourth_are_told(void)
+{
+    g_autoptr(RhLaunchFile) file = read_text(
+        "cat > a.json <<'END'\n{}\nEND\ncat > b.json <<'END'\n{}\nEND\n"
+        "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+        "--num-attention-heads 32 --seq-length 4096 --micro-batch-size 1 --bf16 a.json b.json "
+        "a.json b.json e.json\n",
+        NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    int told = 0;
+    for (guint i = 0; i < file->notes->len; i++)
+        told += g_str_has_prefix(file->notes->pdata[i], "e.json is not read");
+    CU_ASSERT_EQUAL(told, 1);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -208,5 +224,6 @@ int main(void)
                    {"nemo_reads_what_it_writes", nemo_reads_what_it_writes},
                    {"maxtext_reads_what_it_writes", maxtext_reads_what_it_writes},
                    {"nodes_from_outside_are_not_one", nodes_from_outside_are_not_one},
+                   {"files_beyond_the_fourth_are_told", files_beyond_the_fourth_are_told},
                    {0}});
 }
