@@ -214,6 +214,30 @@ static void files_beyond_the_fourth_are_told(void)
     CU_ASSERT_EQUAL(told, 1);
 }
 
+/* TorchTitan's default gathers weights again in backward, but with a pipeline. */
+static void resharding_decides_the_stage_of_zero(void)
+{
+    static const struct {
+        const char *flags;
+        int32_t zero;
+    } rows[] = {{"", 3},
+                {"--parallelism.pipeline_parallel_degree 2", 2},
+                {"--parallelism.pipeline_parallel_degree 2 "
+                 "--parallelism.fsdp_reshard_after_forward always",
+                 3},
+                {"--parallelism.fsdp_reshard_after_forward never", 2}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *script = g_strdup_printf(
+            "torchrun --nproc-per-node 8 -m torchtitan.train --model.name llama3 --model.flavor 8B "
+            "--training.seq_len 8192 --training.local_batch_size 1 "
+            "--parallelism.data_parallel_shard_degree -1 %s\n",
+            rows[i].flags);
+        g_autoptr(RhLaunchFile) file = read_text(script, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+        CU_ASSERT_EQUAL(file->layout.zero, rows[i].zero);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -225,5 +249,6 @@ int main(void)
                    {"maxtext_reads_what_it_writes", maxtext_reads_what_it_writes},
                    {"nodes_from_outside_are_not_one", nodes_from_outside_are_not_one},
                    {"files_beyond_the_fourth_are_told", files_beyond_the_fourth_are_told},
+                   {"resharding_decides_the_stage_of_zero", resharding_decides_the_stage_of_zero},
                    {0}});
 }
