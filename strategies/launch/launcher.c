@@ -25,12 +25,22 @@ static const struct {
              {"n", COUNT_ALL}};
 
 /* Reads "8", "gpu:8", "gpu:h100:8", and of "1:4" (elastic) the larger; -1: no number. */
-static int64_t number_of(const char *text)
+static int64_t number_of_item(const char *text)
 {
     const char *colon = strrchr(text, ':');
     char *end = NULL;
     int64_t value = g_ascii_strtoll(colon ? colon + 1 : text, &end, 10);
     return *text && !*end && value > 0 && value < 1 << 22 ? value : -1;
+}
+
+/* Reads an item, or of a list as Slurm's "gpu:8,lscratch:100" that of GPUs. */
+static int64_t number_of(const char *text)
+{
+    g_auto(GStrv) items = g_strsplit(text, ",", -1);
+    for (char **item = items; items[0] && items[1] && *item; item++)
+        if (g_str_has_prefix(*item, "gpu"))
+            return number_of_item(*item);
+    return number_of_item(text);
 }
 
 static void take(RhLaunchReading *r, Count count, int64_t value)

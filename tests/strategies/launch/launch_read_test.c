@@ -177,8 +177,9 @@ static void maxtext_reads_what_it_writes(void)
     check_drawn("maxtext", "llama-3.1-8b", DRAWN / 100);
 }
 
-/* A number of nodes that a variable holds is not taken for one node, whatever the flag is called. */
-static void nodes_from_outside_are_not_one(void)
+/* A number of nodes that a variable holds is not taken for one node, whatever the flag is called, and of
+ * Slurm's resources GPUs alone count. */
+static void launchers_say_nodes_and_gpus(void)
 {
     static const struct {
         const char *launcher;
@@ -186,7 +187,9 @@ static void nodes_from_outside_are_not_one(void)
     } rows[] = {{"torchrun --nproc-per-node 8", 8},
                 {"torchrun --nnodes $NNODES --nproc-per-node 8", 0},
                 {"srun -N $SLURM_JOB_NUM_NODES --ntasks-per-node=8 python", 0},
-                {"torchrun --nnodes 2 --nproc-per-node 8", 16}};
+                {"torchrun --nnodes 2 --nproc-per-node 8", 16},
+                {"srun --nodes=2 --gres=gpu:h100:8,lscratch:100 python", 16},
+                {"srun --nodes=2 --gres=lscratch:100,gpu:4 python", 8}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *script = g_strdup_printf(
             "%s pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
@@ -247,7 +250,7 @@ int main(void)
                    {"deepspeed_reads_what_it_writes", deepspeed_reads_what_it_writes},
                    {"nemo_reads_what_it_writes", nemo_reads_what_it_writes},
                    {"maxtext_reads_what_it_writes", maxtext_reads_what_it_writes},
-                   {"nodes_from_outside_are_not_one", nodes_from_outside_are_not_one},
+                   {"launchers_say_nodes_and_gpus", launchers_say_nodes_and_gpus},
                    {"files_beyond_the_fourth_are_told", files_beyond_the_fourth_are_told},
                    {"resharding_decides_the_stage_of_zero", resharding_decides_the_stage_of_zero},
                    {0}});
