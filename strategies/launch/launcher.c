@@ -22,6 +22,8 @@ static const struct {
              {"num-processes", COUNT_ALL},
              {"np", COUNT_ALL},
              {"ntasks", COUNT_ALL},
+             {"gpus", COUNT_ALL},
+             {"G", COUNT_ALL},
              {"n", COUNT_ALL}};
 
 /* Reads "8", "gpu:8", "gpu:h100:8", and of "1:4" (elastic) the larger; -1: no number. */

@@ -189,7 +189,8 @@ static void launchers_say_nodes_and_gpus(void)
                 {"srun -N $SLURM_JOB_NUM_NODES --ntasks-per-node=8 python", 0},
                 {"torchrun --nnodes 2 --nproc-per-node 8", 16},
                 {"srun --nodes=2 --gres=gpu:h100:8,lscratch:100 python", 16},
-                {"srun --nodes=2 --gres=lscratch:100,gpu:4 python", 8}};
+                {"srun --nodes=2 --gres=lscratch:100,gpu:4 python", 8},
+                {"srun -N 4 --gpus=h100:32 python", 32}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *script = g_strdup_printf(
             "%s pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
