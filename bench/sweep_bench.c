@@ -143,6 +143,7 @@ static void measure_overhead(const char *folder)
     g_assert_no_error(error);
     g_assert(merged->absent_count == 0);
     g_autofree char *csv = rh_merged_csv(merged);
+    g_assert(*csv);
     sum_s += tell("table", items, &t_last_s);
     printf("  in all %.3f ms an item, %.2f of the bar of %g ms\n", 1e3 * sum_s,
            sum_s / OVERHEAD_BAR_S, 1e3 * OVERHEAD_BAR_S);

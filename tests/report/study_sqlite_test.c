@@ -63,7 +63,7 @@ static RhMerged *table(const RhStudy *study, const char *folder, bool backwards,
         }
     }
     g_autoptr(RhJournals) read = rh_journals_load(sub, NULL);
-    CU_ASSERT_EQUAL(read->files->len, journals);
+    CU_ASSERT_EQUAL(read->files->len, (guint)journals);
     RhMerged *merged = rh_merged_new(study, read, &rules, NULL);
     g_autoptr(GDir) dir = g_dir_open(sub, 0, NULL);
     for (const char *name; (name = g_dir_read_name(dir)) != NULL;) {
