@@ -8,6 +8,7 @@
 #include "base/toml.h"
 #include "base/yaml.h"
 #include "cli/check_hub_files.h"
+#include "cli/check_other_files.h"
 #include "cli/check_output.h"
 #include "cli/check_requests.h"
 #include "cli/inputs/launch_input.h"
@@ -303,6 +304,10 @@ static bool looks_like_layout(const char *path)
 
 static bool fail_unknown(const char *path, GError **error)
 {
+    g_autofree char *text = rh_text_load(path, NULL);
+    const char *other = text ? rh_other_file(text) : NULL;
+    if (other)
+        return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, other);
     return rh_fail(
         error, RH_ERROR_INPUT,
         "%s: not a kind of file that rehearse knows\nnote: a workload has \"model_type\", a "

@@ -13,4 +13,6 @@ typedef struct {
     /* Memory of a GPU that a layout may use to be as safe as requested, and to fit at all
      * (strategies/search/memory_budget.h); 0: not requested. */
     double safe_bytes, most_bytes;
+    const struct RhLaunchedBeside
+        *launched; /* plans of a launch: report/plan/launched.h; NULL: none */
 } RhQuestion;

@@ -257,6 +257,7 @@ static bool read_summary(Reader *r, RhJson *doc, const RhJsonNode *root, char **
 
 static const Kind kinds[] = {
     {"sharegpt", ELEMENTS, {"\"conversations\"", NULL}, read_talk},
+    {"sharegpt", LINES, {"\"conversations\"", NULL}, read_talk},
     {"openai-batch", LINES, {"\"custom_id\"", "\"body\"", NULL}, read_batch},
     {"aiperf", LINES, {"\"input_sequence_length\"", "\"metadata\"", NULL}, read_record},
     {"aiperf", WHOLE, {"\"input_sequence_length\"", "\"avg\"", NULL}, read_summary},
@@ -268,7 +269,7 @@ static const Kind *kind_of(const char *head)
 {
     const char *at = head + strspn(head, " \t\r\n");
     for (size_t i = 0; (*at == '{' || *at == '[') && i < G_N_ELEMENTS(kinds); i++) {
-        bool all = true;
+        bool all = *at == '[' || kinds[i].division != ELEMENTS;
         for (int k = 0; kinds[i].marks[k]; k++)
             all &= strstr(at, kinds[i].marks[k]) != NULL;
         if (all)
@@ -307,11 +308,11 @@ static bool read_document(Reader *r, size_t from, size_t length, GError **error)
         return true;
     g_array_set_size(r->out->list, before);
     bool first = r->out->skipped_count == 0; /* to find a place takes a walk over the file */
-    bool ends =
-        r->kind->division == WHOLE || (!r->skip_bad && (r->kind->division == LINES || !why));
+    bool talk = r->kind->read == read_talk;  /* data sets hold many without an answer */
+    bool ends = r->kind->division == WHOLE || (!r->skip_bad && (!talk || !why));
     g_autofree char *place = first || ends ? place_of(r, from) : NULL;
     const char *what = why ? why : broken->message;
-    if (!r->skip_bad && r->kind->division == ELEMENTS && why) { /* data sets hold many such */
+    if (!r->skip_bad && talk && why) {
         if (r->out->skipped_count++ == 0)
             r->out->skipped_first = g_strdup_printf("%s: %s", place, why);
         return true;

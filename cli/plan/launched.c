@@ -51,11 +51,9 @@ static GPtrArray *changes_between(const RhLaunchFile *f, const RhProblem *c, con
     return a && b ? rh_launch_changes(a, b) : changed_knobs(from, to);
 }
 
-static void print_changes(const RhLaunchFile *f, const RhProblem *c, const RhLayout *from,
-                          const RhLayout *to)
+static void print_changes(const GPtrArray *changes)
 {
-    g_autoptr(GPtrArray) changes = changes_between(f, c, from, to);
-    for (guint i = 0; i < changes->len; i++)
+    for (guint i = 0; changes && i < changes->len; i++)
         printf("  %s\n", (const char *)g_ptr_array_index(changes, i));
 }
 
@@ -95,33 +93,47 @@ static RhRehearsal *single_change(const RhProblem *c, const RhRehearsal *theirs,
                                                                     : NULL;
 }
 
-void rh_launched_print(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
+RhLaunchedBeside *rh_launched_beside_new(const RhArguments *a, const RhInputs *in,
+                                         const RhPlan *plan)
 {
-    if (!a->launch_file || !a->strategy || a->json)
-        return;
+    if (!a->launch_file || !a->strategy)
+        return NULL;
     g_autoptr(GError) why = NULL;
     RhLayout layout;
     RhEngineOptions options = {.seed = (uint64_t)a->seed};
     bool legal = rh_inputs_layout(in, a->strategy, &layout, &why);
-    g_autoptr(RhRehearsal) theirs =
-        legal ? rh_rehearse(&in->c, &layout, &options, NULL, NULL, &why) : NULL;
+    RhRehearsal *theirs = legal ? rh_rehearse(&in->c, &layout, &options, NULL, NULL, &why) : NULL;
     if (!theirs) {
         g_autofree char *hint =
             g_strdup_printf("warning: the layout of %s: %s", a->launch, why->message);
         rh_terminal_hint(hint);
-        return;
+        return NULL;
     }
+    RhLaunchedBeside *b = g_new0(RhLaunchedBeside, 1);
+    b->theirs = theirs;
+    if (plan->entries->len == 0)
+        return b;
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    b->one = single_change(&in->c, theirs, best, &options);
+    if (b->one)
+        b->one_changes = changes_between(a->launch_file, &in->c, &layout, &b->one->layout);
+    if (!rh_layout_equal(&layout, &best->layout))
+        b->best_changes = changes_between(a->launch_file, &in->c, &layout, &best->layout);
+    return b;
+}
+
+void rh_launched_print(const RhLaunchedBeside *b, const RhPlan *plan)
+{
+    if (!b)
+        return;
     putchar('\n');
-    print_row("as launched", theirs, 0);
+    print_row("as launched", b->theirs, 0);
     if (plan->entries->len == 0)
         return;
-    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    g_autoptr(RhRehearsal) one = single_change(&in->c, theirs, best, &options);
-    if (one) {
-        print_row("one change", one, theirs->step_time_s);
-        print_changes(a->launch_file, &in->c, &layout, &one->layout);
+    if (b->one) {
+        print_row("one change", b->one, b->theirs->step_time_s);
+        print_changes(b->one_changes);
     }
-    print_row("best (#1)", best, theirs->step_time_s);
-    if (!rh_layout_equal(&layout, &best->layout))
-        print_changes(a->launch_file, &in->c, &layout, &best->layout);
+    print_row("best (#1)", g_ptr_array_index(plan->entries, 0), b->theirs->step_time_s);
+    print_changes(b->best_changes);
 }

@@ -207,7 +207,7 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     print_demands(a, plan);
     g_autofree char *text = rh_report_plan_text(&in->question, plan, options, &style);
     fputs(text, stdout);
-    rh_launched_print(a, in, plan);
+    rh_launched_print(in->question.launched, plan);
     return print_launch(a, in, plan, error);
 }
 
@@ -317,6 +317,8 @@ static int run(const RhArguments *a, GError **error)
     if (status != 0)
         return status;
     look_around(a, in, &options, plan);
+    g_autoptr(RhLaunchedBeside) launched = rh_launched_beside_new(a, in, plan);
+    in->question.launched = launched;
     bool printed = print_plan(a, in, plan, &options, error);
     rh_output_answered();
     rh_inert_limits_tell(a, &in->c, constraints);

@@ -7,9 +7,9 @@
 
 /* Readers by order of trial; the last one takes what no other does. */
 static const RhMachineReader *const readers[] = {
-    &rh_machine_hwloc, &rh_machine_nccl,       &rh_machine_topology, &rh_machine_query,
-    &rh_machine_rocm,  &rh_machine_infiniband, &rh_machine_slurm,    &rh_machine_slurm_yaml,
-    &rh_machine_csv,   &rh_machine_nodes};
+    &rh_machine_hwloc,      &rh_machine_nccl, &rh_machine_topology,   &rh_machine_query,
+    &rh_machine_list,       &rh_machine_rocm, &rh_machine_infiniband, &rh_machine_slurm,
+    &rh_machine_slurm_yaml, &rh_machine_csv,  &rh_machine_nodes};
 
 void rh_machine_clear(RhMachine *m)
 {

@@ -72,7 +72,7 @@ typedef struct {
     bool (*read)(RhMachine *m, const char *name, const char *text, GError **error);
     size_t source; /* offset of the RhMachine member that holds the source */
 } RhMachineReader;
-extern const RhMachineReader rh_machine_topology, rh_machine_query, rh_machine_csv,
+extern const RhMachineReader rh_machine_topology, rh_machine_query, rh_machine_list, rh_machine_csv,
     rh_machine_hwloc, rh_machine_nccl, rh_machine_rocm, rh_machine_slurm, rh_machine_slurm_yaml,
     rh_machine_infiniband, rh_machine_nodes;
 /* Returns the words of a line, between spaces and tabs. Caller frees. */

@@ -1,5 +1,5 @@
-/* Reads GPUs as nvidia-smi lists them: its long list (-q), or a CSV of name, memory.total and
- * power.limit. All GPUs of a node must be alike; others are an error. */
+/* Reads GPUs as nvidia-smi lists them: its long list (-q), its short one (-L), its table, or a CSV
+ * of name, memory.total and power.limit. All GPUs of a node must be alike; others are an error. */
 #include <string.h>
 
 #include "base/error.h"
@@ -118,3 +118,55 @@ static bool read_csv(RhMachine *m, const char *name, const char *text, GError **
 
 const RhMachineReader rh_machine_csv = {"nvidia-smi, CSV", owns_csv, read_csv,
                                         G_STRUCT_OFFSET(RhMachine, gpus_source)};
+
+/* --- nvidia-smi -L, and the table of nvidia-smi without words --- */
+
+static bool owns_list(const char *text)
+{
+    return g_regex_match_simple("^GPU \\d+: .+ \\(UUID: ", text, G_REGEX_MULTILINE, 0) ||
+           (strstr(text, "| NVIDIA-SMI ") != NULL && strstr(text, "Driver Version") != NULL);
+}
+
+/* Takes what a line of the table says of memory and power: "| 35W / 350W | 1MiB / 46068MiB |". */
+static void read_amounts(RhMachine *m, const char *line)
+{
+    static const char *const forms[] = {"/ *([0-9]+)MiB", "/ *([0-9]+)W"};
+    double found[G_N_ELEMENTS(forms)] = {0};
+    for (size_t i = 0; i < G_N_ELEMENTS(forms); i++) {
+        g_autoptr(GRegex) form = g_regex_new(forms[i], 0, 0, NULL);
+        g_autoptr(GMatchInfo) match = NULL;
+        if (!g_regex_match(form, line, 0, &match))
+            continue;
+        g_autofree char *number = g_match_info_fetch(match, 1);
+        found[i] = g_ascii_strtod(number, NULL);
+    }
+    m->memory_bytes = found[0] > 0 ? found[0] * MIB : m->memory_bytes;
+    m->power_w = found[1] > 0 ? found[1] : m->power_w;
+}
+
+static bool read_list(RhMachine *m, const char *name, const char *text, GError **error)
+{
+    g_autoptr(GRegex) form =
+        g_regex_new("^(?:GPU \\d+: (.+?) \\(UUID: |\\| +\\d+ +(.+?) +(?:On|Off) +\\|)", 0, 0, NULL);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    int32_t count = 0;
+    for (int32_t i = 0; lines[i]; i++) {
+        g_autoptr(GMatchInfo) match = NULL;
+        read_amounts(m, lines[i]);
+        if (!g_regex_match(form, lines[i], 0, &match))
+            continue;
+        g_autofree char *listed = g_match_info_fetch(match, 1),
+                        *tabled = g_match_info_fetch(match, 2);
+        const char *gpu = listed && *listed ? listed : tabled;
+        if (g_str_has_suffix(gpu, "..."))
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "%s:%d:1: the name \"%s\" is cut off\nhelp: nvidia-smi -L has all of it",
+                           name, i + 1, gpu);
+        if (!add_gpu(m, name, i + 1, gpu, ++count, error))
+            return false;
+    }
+    return count > 0 || rh_fail(error, RH_ERROR_INPUT, "%s: it names no GPU", name);
+}
+
+const RhMachineReader rh_machine_list = {"nvidia-smi", owns_list, read_list,
+                                         G_STRUCT_OFFSET(RhMachine, gpus_source)};

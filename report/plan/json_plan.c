@@ -3,6 +3,7 @@
 #include "report/colocated_jobs.h"
 #include "report/json_common.h"
 #include "report/plan/families.h"
+#include "report/plan/launched.h"
 #include "report/plan/near_batches.h"
 #include "report/plan/unsearched.h"
 #include "report/warnings.h"
@@ -230,6 +231,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_put_known(w, "states_bytes", rh_training_states_bytes(&plan->states));
     rh_json_put_number(w, "memory_ranked_bytes", plan->ranked_bytes);
     put_entries(w, q, plan);
+    rh_put_launched(w, q->launched);
     put_families(w, plan);
     put_others(w, plan);
     rh_put_plan_beside(w, plan);

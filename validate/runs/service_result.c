@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "validate/runs/service_table.h"
 
 #define FILE_MAX   ((gsize)64 << 20)
 #define HEAD_BYTES 65536
@@ -150,6 +151,8 @@ static const Format formats[] = {
 
 static const Format *format_of(const char *head)
 {
+    if (rh_service_table_is(head)) /* SGLang's says which backend answered */
+        return &formats[strstr(head, "Backend:") ? 1 : 0];
     const char *at = head + strspn(head, " \t\r\n");
     for (size_t i = 0; (*at == '{' || *at == '[') && i < G_N_ELEMENTS(formats); i++) {
         bool all = true;
@@ -228,16 +231,29 @@ static size_t first_document(const char *text, size_t length)
     return doc ? strlen(line) : length;
 }
 
+/* The text as JSON: the table that a benchmark prints, or its document, in which SGLang writes a
+ * rate without bound as Infinity. Caller frees. */
+static char *readable_of(const char *head, const char *text, size_t length)
+{
+    g_autofree char *whole = g_strndup(text, length);
+    if (rh_service_table_is(head))
+        return rh_service_table_json(whole);
+    g_auto(GStrv) parts = g_strsplit(whole, "\"request_rate\": Infinity", -1);
+    return g_strjoinv("\"request_rate\": \"inf\"", parts);
+}
+
 RhServiceResultFile *rh_service_figures_parse(const char *name, const char *text, size_t length,
                                               GError **error)
 {
     g_autofree char *head = g_strndup(text, MIN(length, HEAD_BYTES));
     const Format *f = format_of(head);
+    g_autofree char *readable = f ? readable_of(head, text, length) : NULL;
     if (!f) {
         rh_fail(error, RH_ERROR_INPUT, "%s is no result of a benchmark that is known", name);
         return NULL;
     }
-    g_autoptr(RhJson) doc = rh_json_parse(name, text, first_document(text, length), error);
+    g_autoptr(RhJson) doc =
+        rh_json_parse(name, readable, first_document(readable, strlen(readable)), error);
     g_autoptr(RhServiceResultFile) out = g_new0(RhServiceResultFile, 1);
     return doc && read_figures(doc, f, out, error) ? g_steal_pointer(&out) : NULL;
 }

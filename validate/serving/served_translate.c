@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/units.h"
+#include "platforms/catalogue_names.h"
 #include "validate/cases/case_row.h"
 
 struct RhServedTranslator {
@@ -88,18 +89,33 @@ static char *with_nodes(const char *platform, int32_t gpus)
     return g_strdup_printf("%s:%d", parts[0], (gpus + each - 1) / each);
 }
 
+/* Platform of the name that a tool or a vendor gives the GPU: "RTX4090", "p5.48xlarge". Caller
+ * frees; NULL: the catalogue has none. */
+static char *platform_of_name(const Way *w)
+{
+    const char *cell = rh_case_cell(&w->way, RH_CASE_GPU);
+    int32_t gpus = (int32_t)MAX(w->way.row->whole[RH_CASE_GPUS], 1);
+    const char *platform = rh_platform_of_name(cell),
+               *device = rh_device_of_name(cell, false, NULL);
+    if (platform)
+        return with_nodes(platform, gpus);
+    return device ? g_strdup_printf("%s:%dx%d", device, MIN(gpus, 8), (gpus + 7) / 8) : NULL;
+}
+
 static bool say_platform(Way *w)
 {
     GError *local = NULL;
     const char *said = rh_case_says(&w->way, RH_CASE_SAYS_PLATFORM),
                *set = rh_case_says(&w->way, RH_CASE_SAYS_SET);
     g_autofree char *own = g_ascii_strdown(rh_case_cell(&w->way, RH_CASE_GPU), -1);
-    g_autofree char *nodes = NULL, *spread = NULL;
+    g_autofree char *nodes = NULL, *spread = NULL, *named = NULL;
     if (!said && g_strv_contains(rh_device_names(), own))
         said = nodes = g_strdup_printf("%s:8x%" G_GINT64_FORMAT, own,
                                        MAX((w->way.row->whole[RH_CASE_GPUS] + 7) / 8, 1));
     if (!said && g_strv_contains(rh_platform_names(), own))
         said = own;
+    if (!said)
+        said = named = platform_of_name(w);
     if (said && w->out->deployment.pools_count > 1)
         said = spread = with_nodes(said, rh_deployment_gpus(&w->out->deployment));
     if (!said)

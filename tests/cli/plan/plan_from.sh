@@ -8,3 +8,5 @@ beside finetune.sh -p dgx-h100:2
 beside axolotl.yml -p dgx-h100:1
 # A layout that the platform cannot run is told, and the plan is there.
 beside pretrain.sh -p dgx-h100:1 --gpus 8 -w llama-3.2-1b --global-batch 12
+# The same as JSON.
+rehearse plan --from pretrain.sh -p dgx-h100:2 --quick --json 2>/dev/null | sed -n '/^  "launched"/,/^  },/p'

@@ -61,6 +61,27 @@ static void a_list_without_a_gpu_is_refused(void)
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
 }
 
+static void short_lists_and_tables_are_read(void)
+{
+    g_auto(RhMachine) m, t;
+    read_machine(&m, "GPU 0: NVIDIA H200 (UUID: GPU-1)\nGPU 1: NVIDIA H200 (UUID: GPU-2)\n");
+    CU_ASSERT_EQUAL(m.gpus, 2);
+    CU_ASSERT_STRING_EQUAL(m.gpu_name, "NVIDIA H200");
+    read_machine(&t, "| NVIDIA-SMI 570.1   Driver Version: 570.1   CUDA Version: 12.8 |\n"
+                     "|   0  NVIDIA L40S          On  |   00000000:01:00.0 Off |       0 |\n"
+                     "| N/A   30C    P8     35W /  350W |   1MiB /  46068MiB |   0%   Default |\n");
+    CU_ASSERT_EQUAL(t.gpus, 1);
+    CU_ASSERT_STRING_EQUAL(t.gpu_name, "NVIDIA L40S");
+    CU_ASSERT_EQUAL(t.power_w, 350);
+    CU_ASSERT_EQUAL(t.memory_bytes, 46068 * 1048576.0);
+    static const char cut[] = "| NVIDIA-SMI 470  Driver Version: 470 |\n"
+                              "|   0  NVIDIA A100-SXM...  On   | 00000000:07:00.0 Off |  0 |\n";
+    g_auto(RhMachine) c = {.nics = -1};
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_FALSE(rh_machine_read(&c, "machine", cut, strlen(cut), &error));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "cut off"));
+}
+
 /* A machine whose GPU is in the catalogue becomes a platform of that GPU; one of another GPU is refused. */
 static void a_known_gpu_makes_a_platform(void)
 {
@@ -304,6 +325,7 @@ int main(void)
             {"a_host_has_the_memory_of_all_its_nodes", a_host_has_the_memory_of_all_its_nodes},
             {"a_limit_that_is_not_said_changes_nothing", a_limit_that_is_not_said_changes_nothing},
             {"a_list_without_a_gpu_is_refused", a_list_without_a_gpu_is_refused},
+            {"short_lists_and_tables_are_read", short_lists_and_tables_are_read},
             {"a_known_gpu_makes_a_platform", a_known_gpu_makes_a_platform},
             {"trays_of_a_rack_are_one_node", trays_of_a_rack_are_one_node},
             {"slurm_s_trees_are_levels_of_switches", slurm_s_trees_are_levels_of_switches},

@@ -103,6 +103,40 @@ static void what_holds_no_figure_is_refused(void)
     CU_ASSERT_FALSE(rh_service_figures_are("source,model\n"));
 }
 
+/* SGLang writes a rate without bound as JSON has no word for. */
+static void a_rate_without_bound_is_read(void)
+{
+    g_autoptr(RhServiceResultFile) f =
+        read("{\"request_rate\": Infinity, \"completed\": 2, \"total_input_tokens\": 20, "
+             "\"total_output_tokens\": 8, \"mean_ttft_ms\": 60.0}");
+    CU_ASSERT_TRUE(isinf(f->rate_per_s));
+    RH_CHECK_CLOSE(f->measured[RH_RESULT_TTFT_MEAN], 0.06, 1e-9);
+}
+
+static void what_is_printed_is_read_as_what_is_written(void)
+{
+    g_autoptr(RhServiceResultFile) f =
+        read("$ vllm bench serve\n==== Serving Benchmark Result ====\n"
+             "Successful requests:                     1000\n"
+             "Maximum request concurrency:             64\n"
+             "Total input tokens:                      1024000\n"
+             "Total generated tokens:                  128000\n"
+             "Output token throughput (tok/s):         1451.05\n"
+             "Mean TTFT (ms):                          412.11\nP99 TPOT (ms):   61.13\n"
+             "==== Serving Benchmark Result ====\nMean TTFT (ms):  1.0\n");
+    CU_ASSERT_STRING_EQUAL(f->format, "vllm bench serve");
+    CU_ASSERT_EQUAL(f->concurrency, 64);
+    RH_CHECK_CLOSE(f->input_tokens, 1024, 1e-9);
+    RH_CHECK_CLOSE(f->measured[RH_RESULT_TTFT_MEAN], 0.41211, 1e-9);
+    RH_CHECK_CLOSE(f->measured[RH_RESULT_TPOT_P99], 0.06113, 1e-9);
+    RH_CHECK_CLOSE(f->measured[RH_RESULT_TOKENS_PER_S], 1451.05, 1e-9);
+    g_autoptr(RhServiceResultFile) other =
+        read("Serving Benchmark Result\nBackend:  sglang\nTraffic request rate:  inf\n"
+             "Mean TTFT (ms): 2\n");
+    CU_ASSERT_STRING_EQUAL(other->format, "SGLang bench_serving");
+    CU_ASSERT_TRUE(isinf(other->rate_per_s));
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -113,5 +147,8 @@ int main(void)
                    {"guidellm_nests_its_metrics", guidellm_nests_its_metrics},
                    {"inferencex_counts_seconds", inferencex_counts_seconds},
                    {"what_holds_no_figure_is_refused", what_holds_no_figure_is_refused},
+                   {"a_rate_without_bound_is_read", a_rate_without_bound_is_read},
+                   {"what_is_printed_is_read_as_what_is_written",
+                    what_is_printed_is_read_as_what_is_written},
                    {0}});
 }
