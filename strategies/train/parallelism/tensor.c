@@ -217,12 +217,12 @@ static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_
     rh_stage_program_wait(w, RH_LANE_TP);
 }
 
-/* Is tensor parallelism legal: do groups stay inside a node, and is every matrix evenly
- * divisible? */
+/* Is tensor parallelism legal: do groups stay inside a node, or among neighbours of a torus, and is
+ * every matrix evenly divisible? */
 static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhPlatform *p = c->platform;
-    if (l->tp > p->gpus_per_node)
+    if (l->tp > p->gpus_per_node && p->torus_count == 0)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "tp=%d is wider than the %d GPUs of a node\nnote: tensor parallelism across "

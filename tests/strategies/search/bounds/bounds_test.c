@@ -29,6 +29,9 @@ static const struct {
     {"llama-3.2-1b", "frontier:4", "bare", 32, 1024, 0, "tp4,pp2,dp4,zero3"},
     {"llama-3.2-1b", "tpu-v5p", "bare", 64, 1024, 0, "tp1,pp4,dp16,zero1"},
     {"llama-3.2-1b", "tpu-v5p", "bare", 60, 1024, 40, "tp1,cp2,pp2,dp10,zero3"},
+    /* tensor groups along a torus, beside the axis of shards */
+    {"llama-3.2-1b", "tpu-v5p", "bare", 64, 1024, 0, "tp4,dp16,zero3"},
+    {"llama-3.2-1b", "tpu-v5p", "maxtext", 64, 1024, 0, "tp2,pp2,dp16,zero1"},
     /* meshes whose pairs of GPUs differ, and with them the groups of a block's ranks */
     {"llama-3.2-1b", "v100-sxm-32:8x32,nvlink:10GB/s,ib:200Gb/s,nics:8,leaf:4,oversub:2", "lab",
      256, 64, 0, "tp4,pp2,dp16,cp2,ulysses2,zero1,sp=off"},
