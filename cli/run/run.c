@@ -90,7 +90,7 @@ static int show(RhRunQuery *q, GError **error)
                           .sizes = q->layouts,
                           .steps = steps,
                           .error_frac = q->r ? rh_report_error_frac(q->r) : 0,
-                          .usd_per_gpu_hour = rh_run_query_usd_per_gpu_hour(q),
+                          .usd_per_gpu_hour = rh_run_query_usd_per_gpu_hour(q, &result),
                           .goal_frac = q->a->goodput_frac};
     g_autofree char *json = rh_report_run_over_time_json(&answer),
                     *text = rh_report_run_over_time_text(&answer);
@@ -182,9 +182,10 @@ static const RhOption own[] = {
               "pauses, as of data loading: every=1h,lasts=30s"),
     RH_OPTION(maintenance, "maintenance", 0, RH_OPTION_TEXT, "LIST",
               "planned stops of all: every=30d,lasts=4h"),
-    RH_OPTION(spot, "spot", 0, RH_OPTION_TEXT, "FILE",
-              "nodes that come and go: a table seconds,instances or seconds,event,node; with "
-              "FILE,price=0.91USD of a GPU and hour"),
+    RH_OPTION(
+        spot, "spot", 0, RH_OPTION_TEXT, "FILE",
+        "nodes that come and go: a table seconds,instances or seconds,event,node, with a column "
+        "usd_per_gpu_hour where prices change; or FILE,price=0.91USD of a GPU and hour"),
     RH_OPTION(goodput_frac, "goodput", 0, RH_OPTION_QUANTITY, "90%",
               "exit with status 1 below it, and say what each failure may cost for it",
               .quantity = RH_QUANTITY_FRAC),

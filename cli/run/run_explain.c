@@ -59,7 +59,7 @@ static int answer(const RhArguments *a, RhRunQuery *q, GError **error)
                         .checkpoint = &q->checkpoint,
                         .changes = changes,
                         .cut = rh_deadline_passed(q->run.deadline),
-                        .usd_per_gpu_hour = rh_run_query_usd_per_gpu_hour(q)};
+                        .usd_per_gpu_hour = rh_run_query_usd_per_gpu_hour(q, &result)};
     g_autofree char *json = rh_report_run_value_json(&worth),
                     *text = rh_report_run_value_text(&worth);
     fputs(a->json ? json : text, stdout);

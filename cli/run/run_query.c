@@ -156,7 +156,7 @@ static bool read_words(RhRunQuery *q, GError **error)
            rh_run_words_times("--repair", a->repair, &run->repair_s, rh_run_words_repair, rates,
                               error) &&
            (!a->diagnosis || rh_run_words_diagnosis(a->diagnosis, run, rates, error)) &&
-           (!a->spot || rh_run_words_spot(a->spot, q->spot, &q->spot_usd_per_gpu_hour, error)) &&
+           (!a->spot || rh_run_words_spot(a->spot, &q->spot, error)) &&
            (!a->stragglers || rh_run_words_stragglers(a->stragglers, run, error)) &&
            (!a->stalls || rh_run_words_stalls(a->stalls, run, error)) &&
            (!a->maintenance || rh_run_words_stops(a->maintenance, run, error)) &&
@@ -235,8 +235,10 @@ static bool settle_run(RhRunQuery *q, GError **error)
     else if (a->step_time_s <= 0) /* a simulated step is a median one */
         run->jitter_frac = rh_step_jitter(c->job.gpus)->mean_frac;
     if (a->spot) {
-        run->spot = (const RhSpotEvent *)(const void *)q->spot->data;
-        run->spot_count = (int32_t)q->spot->len;
+        run->spot = (const RhSpotEvent *)(const void *)q->spot.events->data;
+        run->spot_count = (int32_t)q->spot.events->len;
+        run->prices = (const RhSpotPrice *)(const void *)q->spot.prices->data;
+        run->prices_count = (int32_t)q->spot.prices->len;
     }
     run->deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s));
     run->progress = rh_terminal_progress;
@@ -245,10 +247,11 @@ static bool settle_run(RhRunQuery *q, GError **error)
     return settle_checkpoint(q, error);
 }
 
-double rh_run_query_usd_per_gpu_hour(const RhRunQuery *q)
+double rh_run_query_usd_per_gpu_hour(const RhRunQuery *q, const RhRunResult *result)
 {
-    return q->spot_usd_per_gpu_hour > 0 ? q->spot_usd_per_gpu_hour
-                                        : q->in->hardware->price_usd_per_gpu_hour.value;
+    return result->usd_per_gpu_hour > 0   ? result->usd_per_gpu_hour
+           : q->spot.usd_per_gpu_hour > 0 ? q->spot.usd_per_gpu_hour
+                                          : q->in->hardware->price_usd_per_gpu_hour.value;
 }
 
 int rh_run_query_open(const RhArguments *a, RhRunQuery *q, GError **error)
@@ -258,7 +261,8 @@ int rh_run_query_open(const RhArguments *a, RhRunQuery *q, GError **error)
                       .phases = g_array_new(FALSE, FALSE, sizeof(RhRunPhase)),
                       .speeds = g_array_new(FALSE, FALSE, sizeof(double)),
                       .sizes = g_array_new(FALSE, FALSE, sizeof(RhRunSize)),
-                      .spot = g_array_new(FALSE, FALSE, sizeof(RhSpotEvent))};
+                      .spot.events = g_array_new(FALSE, FALSE, sizeof(RhSpotEvent)),
+                      .spot.prices = g_array_new(FALSE, FALSE, sizeof(RhSpotPrice))};
     if (!read_words(q, error))
         return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
     q->in = rh_inputs_of(a, error);
@@ -275,7 +279,8 @@ void rh_run_query_clear(RhRunQuery *q)
     rh_inputs_free(q->in);
     rh_rehearsal_free(q->r);
     g_clear_pointer(&q->failures.trace, g_array_unref);
-    g_clear_pointer(&q->spot, g_array_unref);
+    g_clear_pointer(&q->spot.events, g_array_unref);
+    g_clear_pointer(&q->spot.prices, g_array_unref);
     g_clear_pointer(&q->speeds, g_array_unref);
     g_clear_pointer(&q->sizes, g_array_unref);
     g_clear_pointer(&q->layouts, g_array_unref);

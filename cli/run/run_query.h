@@ -2,6 +2,7 @@
 /* A question of `run`, read from its options: the step, the failures, the checkpoints, all before anything is drawn. */
 #include "cli/inputs/inputs.h"
 #include "cli/run/run_words.h"
+#include "strategies/run/run_statistics.h"
 #include "strategies/search/rehearsals/rehearse.h"
 
 typedef struct {
@@ -11,12 +12,11 @@ typedef struct {
     RhCheckpointSetup checkpoint;
     RhTrainingRun run;
     RhFailureWords failures;
-    GArray *spot;            /* RhSpotEvent */
+    RhSpotWords spot;
     GArray *speeds;          /* double, by replicas */
     GArray *layouts, *sizes; /* RhElasticSize, and RhRunSize of each */
     GArray *phases;          /* RhRunPhase */
-    double spot_usd_per_gpu_hour;
-    RhRehearsal *r; /* NULL: the step's time is given */
+    RhRehearsal *r;          /* NULL: the step's time is given */
     RhLayout layout;
 } RhRunQuery;
 
@@ -26,5 +26,5 @@ int rh_run_query_open(const RhArguments *arguments, RhRunQuery *out,
                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_run_query_clear(RhRunQuery *query);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhRunQuery, rh_run_query_clear)
-/* Dollars of a GPU and hour; 0: unknown. */
-double rh_run_query_usd_per_gpu_hour(const RhRunQuery *query);
+/* Dollars of a GPU and hour, those of a result where the trace has prices; 0: unknown. */
+double rh_run_query_usd_per_gpu_hour(const RhRunQuery *query, const RhRunResult *result);

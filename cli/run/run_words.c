@@ -220,12 +220,15 @@ bool rh_run_words_stops(const char *text, RhTrainingRun *run, GError **error)
                    "--maintenance %s: how often, and how long\nhelp: every=30d,lasts=4h", text);
 }
 
-bool rh_run_words_spot(const char *text, GArray *events, double *usd_per_gpu_hour, GError **error)
+bool rh_run_words_spot(const char *text, RhSpotWords *out, GError **error)
 {
-    const RhOptionKey keys[] = {{"price", "0.91USD", RH_QUANTITY_USD, usd_per_gpu_hour}, {0}};
+    const RhOptionKey keys[] = {{"price", "0.91USD", RH_QUANTITY_USD, &out->usd_per_gpu_hour}, {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
     return rh_option_list_read("--spot", words + (words[0] != NULL), keys, error) &&
-           rh_spot_trace_load(words[0], events, error);
+           rh_spot_trace_load(words[0], out->events, out->prices, error) &&
+           (out->prices->len == 0 || out->usd_per_gpu_hour <= 0 ||
+            rh_fail(error, RH_ERROR_USAGE,
+                    "--spot %s: the trace has prices of its own\nhelp: leave out price=", text));
 }
 
 /* --- spares --- */

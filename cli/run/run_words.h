@@ -46,8 +46,13 @@ bool rh_run_words_phase(const char *text, RhPhaseWords *out,
 /* Reads "every=30d,lasts=4h". */
 bool rh_run_words_stops(const char *text, RhTrainingRun *run,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Reads "FILE,price=0.91USD": RhSpotEvent, and a price where one is given. */
-bool rh_run_words_spot(const char *text, GArray *events, double *usd_per_gpu_hour,
+/* Nodes that come and go, and what a GPU and hour of them costs. */
+typedef struct {
+    GArray *events, *prices; /* RhSpotEvent, RhSpotPrice */
+    double usd_per_gpu_hour; /* all the time; 0: not said */
+} RhSpotWords;
+/* Reads "FILE,price=0.91USD". */
+bool rh_run_words_spot(const char *text, RhSpotWords *out,
                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool rh_run_words_spares(const char *text, RhTrainingRun *run,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -7,7 +7,8 @@
 #include "strategies/run/run_slowness.h"
 #include "strategies/run/spot/node_pool.h"
 
-#define STUCK_TIMES 100  /* as long as its work: no answer that anybody waits for */
+#define STUCK_TIMES                                                                                \
+    100 /* as long as its work, where the run does not say: no answer that anybody waits for */
 #define LOOKS_EVERY 1024 /* events between two looks at the deadline */
 
 typedef struct {
@@ -118,12 +119,17 @@ static RhRunRecovery recover(Walk *w, int32_t component)
     return next;
 }
 
+static double stuck_s(const RhTrainingRun *run)
+{
+    return (run->patience_times > 0 ? run->patience_times : STUCK_TIMES) * run->work_s;
+}
+
 /* A restart is whole when nothing fails in it, and its cause was found; each failure is detected first, and its
  * nodes replaced. */
 static void restart(Walk *w, double restart_s, int32_t component)
 {
     RhRunState *s = &w->state;
-    double limit_s = STUCK_TIMES * s->run->work_s;
+    double limit_s = stuck_s(s->run);
     while (s->t_s <= limit_s) {
         double next_s = rh_failure_stream_next_s(w->stream, fmax(nodes_frac(s), 1e-9), s->t_s);
         if (next_s >= restart_s) {
@@ -372,7 +378,7 @@ static void walk(Walk *w)
     bool finished = false;
     if (w->pool)
         begin(w);
-    for (int64_t i = 0; !finished && !starves(w) && s->t_s <= STUCK_TIMES * s->run->work_s; i++) {
+    for (int64_t i = 0; !finished && !starves(w) && s->t_s <= stuck_s(s->run); i++) {
         w->cut = i % LOOKS_EVERY == 0 && rh_deadline_passed(s->run->deadline);
         if (w->cut)
             return;
@@ -393,6 +399,14 @@ static void walk(Walk *w)
     }
 }
 
+/* Nodes at the mean price of the run's time. */
+static double paid_for(const RhTrainingRun *run, double node_s, double time_s)
+{
+    return time_s > 0
+               ? node_s / time_s * rh_spot_price_sum(run->prices, run->prices_count, 0, time_s)
+               : 0;
+}
+
 RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t replication)
 {
     return rh_run_simulate_spans(run, every_s, replication, NULL);
@@ -404,12 +418,17 @@ RhRunOutcome rh_run_simulate_spans(const RhTrainingRun *run, double every_s, int
     if (run->policy->simulate) {
         RhRunOutcome own;
         run->policy->simulate(run, every_s, replication, &own);
+        own.paid = paid_for(run, own.node_s, own.time_s);
         return own;
     }
     g_autoptr(RhEvents) events = rh_events_new();
     g_autoptr(RhFailureStream) stream = rh_failure_stream_new(run, replication);
     g_autoptr(RhRunSlowness) slowness = rh_run_slowness_new(run, replication);
     g_autoptr(RhNodePool) pool = run->spot ? rh_node_pool_new(run->spot, run->spot_count) : NULL;
+    if (pool) {
+        pool->prices = run->prices;
+        pool->prices_count = run->prices_count;
+    }
     Walk w = {.state = {.run = run,
                         .hot = run->hot_spares,
                         .cold = run->cold_spares,
@@ -428,6 +447,7 @@ RhRunOutcome rh_run_simulate_spans(const RhTrainingRun *run, double every_s, int
     if (pool)
         (void)rh_node_pool_advance(pool, w.state.t_s);
     out.node_s = pool ? pool->node_s : out.time_s * (run->nodes_count + run->hot_spares);
+    out.paid = pool ? pool->paid : paid_for(run, out.node_s, out.time_s);
     out.starved = starves(&w);
     for (int i = 0; i < RH_RUN_TIMES_LAST; i++)
         out.spent_s[i] = w.state.spent_s[i];

@@ -50,9 +50,11 @@ typedef struct {
     double spent_s[RH_RUN_TIMES_LAST]; /* sums to it */
     int64_t failures_count;
     double node_s; /* for which nodes are held: those of the job and hot spares, or of the trace */
-    bool cut;      /* the run's deadline passed before its end */
-    bool stuck;    /* it was given up: no progress in a hundred times its work */
-    bool starved;  /* ... as the trace ends with fewer nodes than it needs */
+    double
+        paid;   /* for them by the run's prices, in USD of a GPU and hour times seconds of a node */
+    bool cut;   /* the run's deadline passed before its end */
+    bool stuck; /* it was given up: no progress in a hundred times its work */
+    bool starved; /* ... as the trace ends with fewer nodes than it needs */
 } RhRunOutcome;
 
 typedef struct RhRunPolicy {

@@ -8,7 +8,10 @@
 #include "base/units.h"
 #include "strategies/run/run_interval.h"
 
-#define ROUND 100 /* replications between two looks at the interval */
+#define GOODPUT_LEAST   1e-3 /* with less a run makes no progress */
+#define GOODPUT_PATIENT 0.05
+#define PATIENCE        20  /* times as long as in the mean */
+#define ROUND           100 /* replications between two looks at the interval */
 /* Runs of so many failures that a few say the mean four times as well as is asked end sooner: their p10 and
  * p90 are then known, too. */
 #define EARLY_ROUND  25
@@ -142,7 +145,7 @@ static RhRunSpread spread_of(double *values, size_t count)
 
 typedef struct {
     GArray *time_s, *ettr, *failures; /* double */
-    double spent_s[RH_RUN_TIMES_LAST], node_s;
+    double spent_s[RH_RUN_TIMES_LAST], node_s, paid;
     bool starved;
 } Sample;
 
@@ -153,6 +156,7 @@ static void add_one(const RhTrainingRun *run, const RhRunOutcome *one, Sample *s
     g_array_append_val(sample->ettr, ettr);
     g_array_append_val(sample->failures, failures);
     sample->node_s += one->node_s;
+    sample->paid += one->paid;
     for (int k = 0; k < RH_RUN_TIMES_LAST; k++)
         sample->spent_s[k] += one->spent_s[k];
 }
@@ -208,6 +212,7 @@ static void conclude(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
         out->spent_s[k] = sample->spent_s[k] / count;
     out->ettr_frac = run->work_s / out->time_s.mean;
     out->node_s = sample->node_s / count;
+    out->usd_per_gpu_hour = sample->node_s > 0 ? sample->paid / sample->node_s : 0;
     out->goodput_frac = run->work_s * run->nodes_count / out->node_s;
     out->lost_each_s =
         out->failures.mean > 0 ? (out->time_s.mean - run->work_s) / out->failures.mean : 0;
@@ -253,12 +258,15 @@ bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **er
     out.every_s = fmin(every_of(run, &out), run->work_s);
     if (is_closed(run))
         out.exact_goodput_frac = rh_interval_goodput_frac(&p, out.every_s * jitter) / jitter;
-    if (is_closed(run) && out.exact_goodput_frac < 0.01)
+    if (is_closed(run) && out.exact_goodput_frac < GOODPUT_LEAST)
         return fail_stuck(run, out.every_s, false, error);
+    RhTrainingRun patient = *run; /* where it is known how long a run takes, it is awaited */
+    if (is_closed(run) && out.exact_goodput_frac < GOODPUT_PATIENT)
+        patient.patience_times = PATIENCE / out.exact_goodput_frac;
     Sample sample = {.time_s = g_array_new(FALSE, FALSE, sizeof(double)),
                      .ettr = g_array_new(FALSE, FALSE, sizeof(double)),
                      .failures = g_array_new(FALSE, FALSE, sizeof(double))};
-    bool moves = draw(run, &sample, &out), known = sample.time_s->len >= 2;
+    bool moves = draw(&patient, &sample, &out), known = sample.time_s->len >= 2;
     if (moves && known)
         conclude(run, &sample, &out);
     g_array_unref(sample.time_s);

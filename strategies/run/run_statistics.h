@@ -18,7 +18,8 @@ typedef struct {
     double ettr_frac;    /* of the time that the run takes, what counts */
     RhRunSpread ettr;    /* over replications; p10 is the bad end */
     double node_s;       /* mean time for which nodes are held */
-    double half_frac;    /* 95 % interval of the mean time, relative */
+    double usd_per_gpu_hour;           /* mean price of these by the run's prices; 0: it has none */
+    double half_frac;                  /* 95 % interval of the mean time, relative */
     double spent_s[RH_RUN_TIMES_LAST]; /* means; sum to the mean time */
     RhRunSpread failures;
     double young_s, daly_s, exact_s; /* work between two checkpoints by closed forms */

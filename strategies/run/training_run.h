@@ -100,6 +100,8 @@ typedef struct {
     const RhSpotEvent
         *spot; /* nodes that come and go, ascending; NULL: all are there from the start */
     int32_t spot_count;
+    const RhSpotPrice *prices; /* of a GPU and hour, by the clock, ascending; NULL: they stay */
+    int32_t prices_count;
     double jitter_frac; /* by which the mean step is longer than the median, which work_s has */
     /* A slow GPU that all wait for: how often one of the job begins, by how much steps are longer then, how long it
      * lasts in the mean, and after what time it is found, to be removed at the next checkpoint (0: never). */
@@ -112,9 +114,10 @@ typedef struct {
     const RhRunSize *sizes;
     int32_t sizes_count;
     uint64_t seed;
-    int32_t least, most; /* replications */
-    double close_frac;   /* the mean's 95 % interval, relative, at which they end */
-    RhDeadline deadline; /* by which replications end; zero: never */
+    int32_t least, most;   /* replications */
+    double close_frac;     /* the mean's 95 % interval, relative, at which they end */
+    double patience_times; /* of its work, after which a run is given up; 0: 100 */
+    RhDeadline deadline;   /* by which replications end; zero: never */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s,
                      void *user); /* NULL: not wanted */
 } RhTrainingRun;

@@ -32,6 +32,9 @@ double rh_node_pool_next_s(const RhNodePool *pool)
 static void count_until(RhNodePool *pool, double t_s)
 {
     pool->node_s += (t_s - pool->t_s) * pool->nodes->len;
+    if (pool->nodes->len > 0 && t_s > pool->t_s)
+        pool->paid +=
+            pool->nodes->len * rh_spot_price_sum(pool->prices, pool->prices_count, pool->t_s, t_s);
     pool->t_s = t_s;
 }
 

@@ -6,9 +6,12 @@
 typedef struct {
     const RhSpotEvent *events; /* ascending; borrowed */
     int32_t count, next;
-    GArray *nodes; /* those that are there */
-    double t_s;    /* until which `node_s` counts */
-    double node_s; /* that nodes were there */
+    GArray *nodes;             /* those that are there */
+    double t_s;                /* until which `node_s` counts */
+    double node_s;             /* that nodes were there */
+    const RhSpotPrice *prices; /* borrowed */
+    int32_t prices_count;
+    double paid; /* for them, in USD of a GPU and hour times seconds of a node */
 } RhNodePool;
 
 RhNodePool *rh_node_pool_new(const RhSpotEvent *events, int32_t count);

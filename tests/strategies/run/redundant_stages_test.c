@@ -144,13 +144,25 @@ static void a_pool_counts_and_uses_nodes(void)
     CU_ASSERT_DOUBLE_EQUAL(pool->node_s, 2 * 10 + 3 * 10 + 2 * 10 + 10, 1e-9);
 }
 
+/* 1 USD for ten seconds, 3 for five, then 2. What a time costs is a sum over them; the first holds before it, too. */
+static void prices_add_up(void)
+{
+    static const RhSpotPrice prices[] = {{5, 1}, {15, 3}, {20, 2}};
+    RH_CHECK_CLOSE(rh_spot_price_sum(prices, 3, 0, 30), 15 * 1 + 5 * 3 + 10 * 2, 1e-12);
+    RH_CHECK_CLOSE(rh_spot_price_sum(prices, 3, 16, 18), 2 * 3, 1e-12);
+    RH_CHECK_CLOSE(rh_spot_price_sum(prices, 3, 14, 21), 1 + 15 + 2, 1e-12);
+    RH_CHECK_CLOSE(rh_spot_price_sum(prices, 1, 2, 9), 7, 1e-12);
+    CU_ASSERT_EQUAL(rh_spot_price_sum(NULL, 0, 0, 30), 0);
+}
+
 static GArray *loaded(const char *text, GError **error)
 {
     GArray *events = g_array_new(FALSE, FALSE, sizeof(RhSpotEvent));
     g_autofree char *path = g_build_filename(g_get_tmp_dir(), "rehearse-spot-XXXXXX", NULL);
     int file = g_mkstemp(path);
     CU_ASSERT_TRUE(file >= 0 && g_file_set_contents(path, text, -1, NULL));
-    bool read = rh_spot_trace_load(path, events, error);
+    g_autoptr(GArray) prices = g_array_new(FALSE, FALSE, sizeof(RhSpotPrice));
+    bool read = rh_spot_trace_load(path, events, prices, error);
     CU_ASSERT_EQUAL(read, !error || !*error);
     (void)remove(path);
     return events;
@@ -186,6 +198,7 @@ int main(void)
         {"a_second_loss_at_one_place_is_fatal", a_second_loss_at_one_place_is_fatal},
         {"jumps_count_every_step", jumps_count_every_step},
         {"a_pool_counts_and_uses_nodes", a_pool_counts_and_uses_nodes},
+        {"prices_add_up", prices_add_up},
         {"traces_of_counts_and_of_names_are_read", traces_of_counts_and_of_names_are_read},
         {NULL, NULL},
     };

@@ -554,6 +554,23 @@ static void a_deadline_ends_the_draws(void)
     expect_error(&run, RH_ERROR_NO_ANSWER);
 }
 
+/* A run that takes a hundred times its work is answered where the closed form says so. */
+static void a_slow_run_is_awaited(void)
+{
+    RhTrainingRun run = llama_3();
+    run.work_s = 40 * HOUR_S;
+    run.mtbf_s = 811.3;
+    run.checkpoint = (RhCheckpointTimes){.every_s = HOUR_S, .write_s = 10, .read_s = 200};
+    run.startup_s = 1000;
+    run.detection_s = 0;
+    run.least = run.most = 100;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_DOUBLE_EQUAL(r.exact_goodput_frac, 0.01195, 5e-6);
+    CU_ASSERT_TRUE(fabs(r.ettr_frac / 0.01195 - 1) < 2 * r.half_frac);
+    run.mtbf_s = 300;
+    expect_error(&run, RH_ERROR_NO_ANSWER);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -568,6 +585,7 @@ int main(void)
         {"jitter_keeps_the_closed_form", jitter_keeps_the_closed_form},
         {"spans_are_where_the_time_went", spans_are_where_the_time_went},
         {"checkpoints_pass_through_tiers", checkpoints_pass_through_tiers},
+        {"a_slow_run_is_awaited", a_slow_run_is_awaited},
         {"a_deadline_ends_the_draws", a_deadline_ends_the_draws},
         {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
