@@ -48,6 +48,7 @@ typedef struct {
     int64_t retries;
     double turnaround_s, ttft_timeout_s, e2e_timeout_s, mtbf_s, restart_s;
     bool skip_bad, find_rate, serve;
+    const char *rate_by_hour;
     const char *mode, *error_bar;
     /* capacity */
     GPtrArray *platforms, *prices; /* const char* */

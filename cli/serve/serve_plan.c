@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "cli/capacity/prices.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
@@ -15,7 +16,8 @@
 
 static bool check_question(const RhArguments *a, GError **error)
 {
-    bool levels = a->ttft || a->tpot || a->tbt || a->e2e, rates = a->rate || a->find_rate;
+    bool levels = a->ttft || a->tpot || a->tbt || a->e2e,
+         rates = a->rate || a->find_rate || a->rate_by_hour;
     if (levels && rates)
         return true;
     return rh_fail(error, RH_ERROR_USAGE, "serve-plan needs %s%s%s%s",
@@ -90,7 +92,8 @@ static RhServedCacheList caches_of(const RhServeQuery *p, const RhServePlan *pla
                    : (RhServedCacheList){0};
 }
 
-static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
+static bool show(const RhServeQuery *p, const RhServePlan *plan, const RhServeDay *day,
+                 GError **error)
 {
     const RhArguments *a = p->a;
     g_autofree char *arrivals =
@@ -106,6 +109,7 @@ static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
     q.beyond = &beyond;
     RhServedCacheList caches = caches_of(p, plan);
     q.caches = &caches;
+    q.day = day;
     RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)a->verbosity};
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
     g_autofree char *text =
@@ -129,6 +133,38 @@ static bool take_server(const RhLaunchedDeployment *launch, const RhArguments *a
     return true;
 }
 
+/* Reads the rates of a day; the plan is asked for the highest one. */
+static bool read_day(const RhArguments *a, GArray *day, RhArguments *words, GError **error)
+{
+    double most = 0;
+    if (a->rate || a->find_rate || strcmp(a->mode, "colocated") != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--rate-by-hour is the rate, of servers that read prompts and make tokens\n"
+                       "help: leave out --rate, --find-rate and --mode");
+    if (!rh_day_rates_load(a->rate_by_hour, day, error))
+        return false;
+    for (guint i = 0; i < day->len; i++)
+        most = fmax(most, g_array_index(day, RhDayRate, i).per_s);
+    g_autofree char *rate = g_strdup_printf("%.9g/s", most);
+    words->rate = rh_intern(rate);
+    return true;
+}
+
+/* The day of the plan's deployments, where rates of a day are given and any keeps the highest. */
+static bool find_day(const RhServeQuery *p, const RhServePlan *plan, GArray *day, RhServeDay *out,
+                     GError **error)
+{
+    RhServing serving = rh_serve_query_serving(p);
+    RhServePlanOptions options = p->options;
+    if (day->len == 0 || plan->entries->len == 0)
+        return true;
+    if (options.timeout_s > 0)
+        options.timeout_s = rh_terminal_left_s(p->a->timeout_s);
+    bool found = rh_serve_plan_day(&serving, p->asked->list, &options, plan, day, out, error);
+    rh_terminal_progress_end();
+    return found;
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
@@ -137,9 +173,12 @@ static int run(const RhArguments *a, GError **error)
     if (!rh_launched_service_read(a, &words, &launch, error))
         return g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
     g_auto(RhServeQuery) p = {.a = &words};
+    g_autoptr(GArray) day = g_array_new(FALSE, FALSE, sizeof(RhDayRate));
+    if (a->rate_by_hour && !read_day(a, day, &words, error))
+        return g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     g_ptr_array_add(names, (gpointer)a->platform);
-    if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
+    if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(&words, error) ||
         !rh_prices_check(a->prices, names, error) || !rh_serve_query_given(&p, error) ||
         !take_server(launch, a, &p, error))
         return 2;
@@ -151,7 +190,9 @@ static int run(const RhArguments *a, GError **error)
     if (launch)
         rh_launched_service_settle(launch, p.in);
     g_autoptr(RhServePlan) plan = rh_serve_query_plan(&p, error);
-    if (!plan || !show(&p, plan, error))
+    g_auto(RhServeDay) planned = {0};
+    if (!plan || !find_day(&p, plan, day, &planned, error) ||
+        !show(&p, plan, planned.needed ? &planned : NULL, error))
         return 3;
     if (launch && !a->json)
         rh_launched_beside_print(&p, launch, plan);
@@ -168,6 +209,10 @@ static const RhOption own[] = {
               "number of GPUs to use (all of the platform)", .low = 1, .high = 1 << 22),
     RH_OPTION(find_rate, "find-rate", 0, RH_OPTION_FLAG, NULL,
               "find the highest request rate at which the service levels hold", .unless = "rate"),
+    RH_OPTION(rate_by_hour, "rate-by-hour", 0, RH_OPTION_TEXT, "FILE",
+              "rates of a day, a table hours,per_s: the deployment for the highest, and how many "
+              "servers each hour wants so that the day takes the fewest GPU-hours",
+              .unless = "rate|find-rate"),
     RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "USD[@MONTH]",
               "price of a GPU-hour, as 2.50USD@2026-11 (MONTH: when it was valid), to print "
               "the cost per million tokens"),

@@ -3,6 +3,7 @@
  * the caller frees. Terms are defined in docs/theory/serving.md. */
 #include "report/report.h"
 #include "report/serve/serve_cache.h"
+#include "strategies/search/services/serve_day.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/search/services/serve_extrapolation.h"
 #include "strategies/search/services/serve_plan.h"
@@ -22,6 +23,7 @@ typedef struct {
     const RhServiceResult *unharmed;    /* result without failures; NULL: there are no failures */
     const char *const *words;           /* plans: arguments for serve-simulate; NULL-terminated */
     const RhServeExtrapolation *beyond; /* plans: for the best deployment; NULL: none */
+    const RhServeDay *day;              /* plans: servers over a day; NULL: one rate */
     const RhServedCacheList *caches;    /* plans: of the best deployment; NULL: not known */
     const RhServeErrorBars *trust; /* error bars, for plans of the best deployment; NULL: none */
     const RhServer *server;        /* whose constants an answer names; NULL: they are not named */
@@ -48,6 +50,9 @@ char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePl
                                 const RhReportStyle *style);
 char *rh_report_serve_plan_json(const RhServeQuestion *question, const RhServePlan *plan,
                                 const RhServePlanOptions *options, int32_t top);
+/* Parts of these about a day: rows of its hours, and what they take. */
+void rh_report_serve_day(GString *out, const RhServeDay *day);
+void rh_put_serve_day(RhJsonWriter *w, const RhServeDay *day);
 char *rh_report_serve_plan_csv(const RhServePlan *plan);
 typedef struct {
     const char *name;   /* path or name by which the server loads it */

@@ -474,6 +474,8 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     g_autofree char *kept = g_strconcat(chance, bar, NULL);
     rh_text_wrap(out, kept, 2, 79);
     append_price(out, q);
+    if (q->day)
+        rh_report_serve_day(out, q->day);
     append_next(out, q, best, o);
     return g_string_free(out, FALSE);
 }

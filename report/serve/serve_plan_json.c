@@ -72,6 +72,8 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++)
         rh_put_serve_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
     rh_json_end_array(w);
+    if (q->day)
+        rh_put_serve_day(w, q->day);
     rh_put_serve_nearest(w, plan, &o->slos);
     rh_put_served_trust(w, q->trust);
     const RhServiceMetrics *best =

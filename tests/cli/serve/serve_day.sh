@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Servers over a day by hourly rates, and what is refused.
+printf 'hours,per_s\n0,20\n8,60\n20,30\n' >day.csv
+printf 'hours,per_s\n0,20\n8,0\n' >zero.csv
+job=(-w llama-3.1-8b -p dgx-h100 --lengths 'in=512,out=128' --count 1000 --ttft 'p90<2s' --tpot 'p90<60ms'
+    -s 'tp1,batch=256,chunk=2048' --error-bar none -q)
+rehearse serve-plan "${job[@]}" --rate-by-hour day.csv -o day.json | sed -n '1p;/^day/,/^next/p'
+sed -n '/"day": {/,/"hours"/p' day.json
+rehearse serve-plan "${job[@]}" --rate-by-hour zero.csv || echo "exit $?"
+rehearse serve-plan "${job[@]}" --rate-by-hour day.csv --mode disagg || echo "exit $?"
+rehearse serve-plan "${job[@]}" --rate-by-hour day.csv --rate 5/s || echo "exit $?"
