@@ -172,6 +172,8 @@ char **rh_serve_query_words(const RhServeQuery *p, bool inputs)
     if (inputs)
         add_said(out, a, rh_options_served);
     add_said(out, a, rh_options_requests);
+    if (a->rate_by_hour) /* the plan is of the highest */
+        g_ptr_array_add(out, g_strdup_printf("--rate %s", a->rate));
     if (a->lengths && a->count == 0) /* serve-simulate may draw fewer by itself */
         g_ptr_array_add(out, g_strdup_printf("--count %u", p->asked->list->list->len));
     const char *last = inputs && a->prices->len > 0 ? a->prices->pdata[a->prices->len - 1] : NULL;
