@@ -169,10 +169,52 @@ static double logits_s(RhIterations *it, int32_t sequences)
     return remember(it->logits_s, sequences, s);
 }
 
-static double chunk_s(RhIterations *it, const RhChunk *chunk)
+/* Chunks of prompts that one attention kernel reads: sums over them. */
+typedef struct {
+    double tokens;
+    double squares; /* of tokens */
+    double cached;  /* of tokens x cached ones */
+} Prompts;
+
+static void add_chunk(Prompts *p, const RhChunk *chunk)
 {
-    RhShard shard = rh_iteration_prompt_shard(it, chunk->tokens, chunk->cached);
+    double tokens = chunk->tokens;
+    p->tokens += tokens;
+    p->squares += tokens * tokens;
+    p->cached += tokens * chunk->cached;
+}
+
+/* Returns the shard of so many equal chunks of the same tokens and cached ones. */
+static RhShard equal_chunks(const RhIterations *it, const Prompts *p, int32_t count)
+{
+    RhShard shard = rh_iteration_prompt_shard(it, (int32_t)lround(p->tokens / count),
+                                              (int32_t)lround(p->cached / p->tokens));
+    shard.microbatch = count;
+    return shard;
+}
+
+/* Number of equal chunks with the same tokens and pairs of a query and a key. */
+static double equal_count(const Prompts *p)
+{
+    return p->tokens * p->tokens / p->squares;
+}
+
+static double equal_chunks_s(RhIterations *it, const Prompts *p, int32_t count)
+{
+    RhShard shard = equal_chunks(it, p, count);
     return layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_CORE);
+}
+
+/* Time of the kernels between tokens of prompts: engines start one for all chunks of an iteration,
+ * as long as one for equal chunks of the same tokens and pairs; between two whole numbers of them
+ * the time is interpolated. */
+static double prompts_s(RhIterations *it, const Prompts *p)
+{
+    if (p->tokens <= 0)
+        return 0;
+    double count = equal_count(p), low = floor(count + 1e-9), more = count - low;
+    double s = equal_chunks_s(it, p, (int32_t)low);
+    return more < 1e-6 ? s : s + more * (equal_chunks_s(it, p, (int32_t)low + 1) - s);
 }
 
 static int64_t node_context(int32_t node)
@@ -262,19 +304,20 @@ typedef struct {
  * fullest group. */
 static int32_t deal_chunks(RhIterations *it, const RhBatch *b, double *chunks_s)
 {
-    int32_t groups = MIN(groups_of(it), MAX(b->chunks_count, 1)), fullest = 0;
-    g_autofree int32_t *tokens = g_new0(int32_t, groups);
-    g_autofree double *seconds = g_new0(double, groups);
+    int32_t groups = MIN(groups_of(it), MAX(b->chunks_count, 1));
+    g_autofree Prompts *read = g_new0(Prompts, groups);
     for (int32_t i = 0; i < b->chunks_count; i++) {
         int32_t least = 0;
         for (int32_t g = 1; g < groups; g++)
-            least = tokens[g] < tokens[least] ? g : least;
-        tokens[least] += b->chunks[i].tokens;
-        seconds[least] += chunk_s(it, &b->chunks[i]);
-        fullest = MAX(fullest, tokens[least]);
-        *chunks_s = fmax(*chunks_s, seconds[least]);
+            least = read[g].tokens < read[least].tokens ? g : least;
+        add_chunk(&read[least], &b->chunks[i]);
     }
-    return fullest;
+    double fullest = 0;
+    for (int32_t g = 0; g < groups; g++) {
+        *chunks_s = fmax(*chunks_s, prompts_s(it, &read[g]));
+        fullest = fmax(fullest, read[g].tokens);
+    }
+    return (int32_t)fullest;
 }
 
 /* Fraction of the model's layers that draft tokens. */
@@ -420,18 +463,21 @@ static void add_layers(RhIterations *it, RhPass pass, const RhShard *shard, RhKe
 void rh_iteration_add_kernels(RhIterations *it, const RhBatch *b, double times,
                               RhIterationKernels *sums)
 {
-    int32_t decodes = share_of(it, b->decodes), read = 0;
+    int32_t decodes = share_of(it, b->decodes);
+    Prompts read = {0};
+    for (int32_t i = 0; i < b->chunks_count; i++)
+        add_chunk(&read, &b->chunks[i]);
     it->watched = sums;
-    for (int32_t i = 0; i < b->chunks_count; i++) {
-        RhShard chunk = rh_iteration_prompt_shard(it, b->chunks[i].tokens, b->chunks[i].cached);
-        add_layers(it, RH_PASS_PREFILL, &chunk, RH_KERNELS_CORE, times);
-        read += b->chunks[i].tokens;
+    if (read.tokens > 0) {
+        RhShard chunks = equal_chunks(it, &read, (int32_t)lround(equal_count(&read)));
+        add_layers(it, RH_PASS_PREFILL, &chunks, RH_KERNELS_CORE, times);
     }
     if (decodes > 0) {
         RhShard tokens = decode_shard(it, decodes, b->contexts / b->decodes);
         add_layers(it, RH_PASS_DECODE, &tokens, RH_KERNELS_CORE, times);
     }
-    RhShard all = rh_iteration_prompt_shard(it, decodes * rh_pool_verified(&it->pool) + read, 0);
+    RhShard all = rh_iteration_prompt_shard(
+        it, decodes * rh_pool_verified(&it->pool) + (int32_t)read.tokens, 0);
     add_layers(it, RH_PASS_PREFILL, &all, RH_KERNELS_EACH_TOKEN, times);
     RhShard head = decode_shard(it, MAX(decodes + share_of(it, b->ended), 1), 1);
     it->watched_times = times;

@@ -2,7 +2,7 @@
 /* Time of an iteration of a server: one pass of the model over a batch of prompts, chunks of
  * prompts, and one token of each decoded sequence.
  *
- *   T = tokens(n) + logits(r) + sum of chunks + decode(b, contexts) + host
+ *   T = tokens(n) + logits(r) + prompts + decode(b, contexts) + host
  *
  * from the kernels of operators (RH_PASS_PREFILL, RH_PASS_DECODE) on one rank and the exchanges of
  * tensor ranks. Attention depends on the sequences; everything else depends only on the number of

@@ -207,7 +207,7 @@ static void bursts_wait_no_longer_than_kingman_says(void)
 {
     static const double loads[] = {0.5, 0.9};
     for (size_t i = 0; i < G_N_ELEMENTS(loads); i++) {
-        g_auto(Queue) q = queue_of(RH_ARRIVAL_GAMMA, 0.5, loads[i], 0.2, COUNT, 0);
+        g_auto(Queue) q = queue_of(RH_ARRIVAL_GAMMA, 0.5, loads[i], 0.2, 2 * COUNT, 0);
         double gaps =
             2 / (q.rate_per_s * q.rate_per_s); /* a gap's variance is 1 / shape of its square */
         double services = moment(&q, 0.2, 2) - q.mean_s * q.mean_s;
