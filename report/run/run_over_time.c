@@ -268,7 +268,8 @@ static void append_goal(GString *out, const RhRunAnswer *a)
 
 static void append_changes(GString *out, const RhRunAnswer *a)
 {
-    g_autoptr(GString) line = g_string_new("what would raise goodput: ");
+    g_autoptr(GString) line =
+        g_string_new("what would raise goodput (--policy NAME chooses a policy): ");
     for (guint i = 0; i < MIN(a->changes->len, CHANGES_MOST); i++) {
         const RhRunChange *one = &g_array_index(a->changes, RhRunChange, i);
         g_string_append_printf(line, "%s%s: %.1f %%", i > 0 ? "; " : "", one->change,
