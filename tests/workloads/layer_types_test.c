@@ -473,6 +473,25 @@ static void others_experts_are_held_alone(void)
                        NULL);
 }
 
+/* A block that places share, and layers that are one and the same, are a feature that frameworks must know. */
+static void sharing_is_a_feature(void)
+{
+    static const struct {
+        const char *file;
+        bool shares;
+    } rows[] = {{"tests/models/zamba2.json", true},
+                {"tests/models/albert-2.json", true},
+                {"llama-3.2-1b", false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *path = strchr(rows[i].file, '/')
+                                    ? g_build_filename(RH_DATA_DIR, rows[i].file, NULL)
+                                    : g_strdup(rows[i].file);
+        g_autoptr(RhModel) m = rh_model_load(path, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        CU_ASSERT_EQUAL((rh_model_features(m) & RH_FEATURE_SHARED) != 0, rows[i].shares);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -497,5 +516,6 @@ int main(void)
             {"layers_share_keys_in_turns", layers_share_keys_in_turns},
             {"two_gemmas_are_an_encoder_and_a_decoder", two_gemmas_are_an_encoder_and_a_decoder},
             {"others_experts_are_held_alone", others_experts_are_held_alone},
+            {"sharing_is_a_feature", sharing_is_a_feature},
             {0}});
 }
