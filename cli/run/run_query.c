@@ -14,8 +14,9 @@
 #include "strategies/search/colocation/checkpoint_beside.h"
 #include "strategies/search/plan.h"
 
-#define CLOSE_FRAC  1e-3 /* of the mean time: its 95 % interval */
-#define SEARCH_FRAC 0.7  /* of --timeout, for the best layout; the rest is for the runs */
+#define NICS_LEFT_FRAC 0.05 /* of a checkpoint that would take them whole: it shares */
+#define CLOSE_FRAC     1e-3 /* of the mean time: its 95 % interval */
+#define SEARCH_FRAC    0.7  /* of --timeout, for the best layout; the rest is for the runs */
 
 static RhPlanOptions search_options(const RhArguments *a)
 {
@@ -70,11 +71,33 @@ static int32_t group_nodes_of(const RhRunQuery *q)
     return MAX((gpus + node - 1) / node, 1);
 }
 
+/* A step too long for that has NICs with the share that the checkpoint leaves, which is no less than is fair. */
+static bool find_slow_by_share(RhRunQuery *q, GError **error)
+{
+    RhProblem c = q->in->c;
+    int32_t nodes = q->run.nodes_count;
+    g_autoptr(RhPlatform) busy = rh_platform_copy(c.platform);
+    busy->storage = q->checkpoint.storage;
+    double nics = busy->nic_bytes_per_s.value * busy->nics_per_node * nodes;
+    double share = rh_platform_storage_bytes_per_s(busy, nodes, true) / nics;
+    if (busy->storage.network_bytes_per_s.value > 0 || !(nics > 0))
+        return true;
+    busy->nic_bytes_per_s.value *= fmax(1 - share, NICS_LEFT_FRAC);
+    c.platform = busy;
+    RhEngineOptions options = {.seed = (uint64_t)q->a->seed, .steps = 1};
+    g_autoptr(RhRehearsal) r = rh_rehearse(&c, &q->layout, &options, NULL, NULL, error);
+    if (r)
+        q->checkpoint.slow_frac = fmax(1 - q->r->step_time_s / r->step_time_s, 0);
+    return r != NULL;
+}
+
 /* A step beside a checkpoint that is written in the background is rehearsed, with its flows on the fabric. */
 static bool find_slow_frac(RhRunQuery *q, GError **error)
 {
     if (!q->r || !rh_checkpoint_drains(&q->checkpoint))
         return true;
+    if (!rh_checkpoint_beside_is_short(&q->in->c, &q->layout))
+        return find_slow_by_share(q, error);
     RhCheckpointBeside ask = {.c = &q->in->c,
                               .layout = &q->layout,
                               .setup = &q->checkpoint,

@@ -5,6 +5,10 @@
 #include "base/array.h"
 #include "sim/engine/multi_job.h"
 
+#define TASKS_MOST 200000.0
+#define EXCHANGE_TASKS                                                                             \
+    50 /* that an exchange of experts takes the time of, where links are shared */
+
 RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, RhMemoryTier to)
 {
     RhProgram *p = rh_program_new(gpus);
@@ -24,6 +28,15 @@ RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, 
     rh_program_add_task(p, copy, NULL, 0);
     rh_program_end_role(p);
     return p;
+}
+
+bool rh_checkpoint_beside_is_short(const RhProblem *c, const RhLayout *layout)
+{
+    g_autoptr(RhProgram) p = rh_train_build(c, layout, NULL);
+    double tasks = 0;
+    for (guint i = 0; p && i < p->tasks->len; i++)
+        tasks += rh_program_task(p, (int32_t)i)->op == RH_OP_ALL_TO_ALL ? EXCHANGE_TASKS : 1;
+    return p && tasks < TASKS_MOST;
 }
 
 typedef struct {

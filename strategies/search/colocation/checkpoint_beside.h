@@ -22,6 +22,9 @@ typedef struct {
 
 /* Program of a checkpoint: every GPU's share of the bytes, between two tiers of memory. Caller frees. */
 RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, RhMemoryTier to);
+/* Is the step short enough to be performed message by message? Those of many micro-batches, and with many exchanges of
+ * experts, are not. False also where the layout has no program. */
+bool rh_checkpoint_beside_is_short(const RhProblem *c, const RhLayout *layout);
 /* Fails like rh_multi_job_rehearse. On nodes of several devices the step is that of the first one. */
 bool rh_checkpoint_beside(const RhCheckpointBeside *ask, const RhEngineOptions *options,
                           RhCheckpointBesideTimes *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
