@@ -10,6 +10,7 @@
 #include "base/serialize.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/serve/server.h"
+#include "strategies/serve/service/router.h"
 
 /* Kinds that are tried before the next are chosen; independent of the number of jobs, which must
  * not change the answer. */
@@ -70,18 +71,18 @@ static RhServeKindResult try_kind(Search *s, const GArray *screened, RhServeKind
 
 /* --- serialization --- */
 
-/* Names are interned, where another process of another machine has them. */
+/* Packs the names, which are at other addresses in a process of another machine. */
 static void pack_names(GByteArray *out, const RhDeployment *d)
 {
     rh_pack_text(out, d->server);
-    rh_pack_text(out, d->router);
+    rh_pack_text(out, d->router == rh_routers[0]->name ? NULL : d->router); /* said, or not */
 }
 
 static void unpack_names(RhUnpack *in, RhDeployment *d)
 {
     g_autofree char *server = rh_unpack_text(in), *router = rh_unpack_text(in);
     d->server = server ? rh_intern(server) : NULL;
-    d->router = router ? rh_intern(router) : NULL;
+    d->router = router ? rh_intern(router) : server ? rh_routers[0]->name : NULL;
 }
 
 /* Packs a result and, if it waits, the deployments that fit. */
