@@ -299,9 +299,10 @@ static void platform_rows(const RhPlatform *p, GArray *rows)
         {"its servers", &p->storage.servers, RH_QUANTITY_COUNT},
         {"a client", &p->storage.client_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
     };
+    guint known = p->storage.client_bytes_per_s.value > 0 ? 3 : 2;
     g_array_append_vals(rows, list, G_N_ELEMENTS(list));
     if (p->storage.bytes_per_s.value > 0)
-        g_array_append_vals(rows, storage, G_N_ELEMENTS(storage));
+        g_array_append_vals(rows, storage, known);
     if (p->host_bytes.value > 0)
         g_array_append_vals(rows, host, G_N_ELEMENTS(host));
 }
@@ -377,6 +378,15 @@ static char *headline(const RhPlatform *p)
                            p->nodes_count == 1 ? "" : "s", p->gpus_per_node, devices);
 }
 
+/* Appends lines; of several equal ones, which are wires alone, the first. */
+static void append_drawing(GString *out, const char *drawing)
+{
+    g_auto(GStrv) lines = g_strsplit(drawing, "\n", -1);
+    for (int i = 0; lines[i]; i++)
+        if (i == 0 || !g_str_equal(lines[i], lines[i - 1]))
+            g_string_append_printf(out, "%s%s", lines[i], lines[i + 1] ? "\n" : "");
+}
+
 char *rh_platform_text(const RhPlatform *p, bool sources)
 {
     Picture d = {.p = p, .tiers_used = used_tiers(p)};
@@ -389,7 +399,7 @@ char *rh_platform_text(const RhPlatform *p, bool sources)
     if (*p->description) {
         rh_text_wrap(out, p->description, 0, COLUMNS);
     }
-    g_string_append(out, drawing);
+    append_drawing(out, drawing);
     append_facts(p, out);
     append_mesh(p, out);
     if (d.tiers_used < p->tiers_count && p->nodes_count > 1)
