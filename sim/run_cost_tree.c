@@ -46,7 +46,7 @@ void rh_run_costs_add_kernels(RhCost *root, double compute_s, const double kerne
 /* Parts the wait for pipeline stages: GPUs that work most wait for the bubble alone, others as well for these. */
 static void add_wait_parts(RhCost *wait, const RhRun *run)
 {
-    double bubble_s = INFINITY;
+    double bubble_s = (double)INFINITY;
     for (guint i = 0; i < run->performers->len; i++)
         bubble_s =
             fmin(bubble_s, g_array_index(run->performers, RhPerformer, i).wait_s[RH_WAIT_BUBBLE]);

@@ -230,7 +230,7 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
                         *rate = rh_quantity_format(a->checkpoint->storage.bytes_per_s.value,
                                                    RH_QUANTITY_BYTES_PER_S, 3);
         const RhFact *storage = &a->checkpoint->storage.bytes_per_s;
-        bool assumed = storage->tag == RH_TAG_ASSUMED;
+        bool assumed = storage->tag == RH_TAG_ASSUMED && !rh_fact_is_users(storage);
         g_string_append_printf(line, "%s at %s (%s%s%s)", bytes, rate, assumed ? "assumed: " : "",
                                storage->source,
                                assumed ? "; yours: --checkpoint storage=RATE" : "");
