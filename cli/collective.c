@@ -140,7 +140,7 @@ static RhPlatform *platform_of(const RhArguments *a, const char **profile, GErro
             return NULL;
     }
     if ((a->library && !rh_platform_set(p, "library", a->library, error)) ||
-        (p->library && !rh_library_check(p->library, error)))
+        (p->library && !rh_library_check_names(p->library, error)))
         return NULL;
     return g_steal_pointer(&p);
 }

@@ -204,7 +204,7 @@ static void read_library(RhJson *doc, const RhJsonNode *root, RhStack *s)
         return;
     rh_json_string(doc, node, "source");
     s->library = rh_library_by_name(rh_json_string(doc, node, "value"), &why);
-    if (!s->library || !rh_library_check(s->library, &why))
+    if (!s->library || !rh_library_check_names(s->library, &why))
         rh_json_problem_of(doc, node, "value", why);
 }
 

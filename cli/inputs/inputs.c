@@ -34,7 +34,8 @@ static bool load_stack(RhInputs *in, const char *name, GError **error)
 static bool load_platform(RhInputs *in, const RhInputsSpec *spec, GError **error)
 {
     in->hardware = rh_platform_load(spec->platform, error);
-    if (!in->hardware || (in->hardware->library && !rh_library_check(in->hardware->library, error)))
+    if (!in->hardware ||
+        (in->hardware->library && !rh_library_check_names(in->hardware->library, error)))
         return false;
     in->platform_spec = g_strdup(spec->platform);
     bool open_ended = !strchr(spec->platform, ':') && in->hardware->nodes_count == 1 &&

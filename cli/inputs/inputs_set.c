@@ -122,7 +122,7 @@ bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *v
     bool library = strcmp(key, "library") == 0;
     if ((price ? rh_prices_set(platform, key, value, error)
                : rh_platform_set(platform, key, value, error)) &&
-        (!library || rh_library_check(platform->library, error)))
+        (!library || rh_library_check_names(platform->library, error)))
         return true;
     g_prefix_error(error, "--set ");
     return false;

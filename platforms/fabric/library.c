@@ -55,6 +55,11 @@ static void read_sizes(RhJson *doc, const RhJsonNode *row, GArray *sizes)
         rh_json_problem(doc, list, "as [{\"algorithms\": [\"ring\"]}]", "no sizes");
 }
 
+static void clear_sizes(void *sizes)
+{
+    g_free((void *)((RhLibrarySizes *)sizes)->algorithms);
+}
+
 static void read_rows(RhJson *doc, const RhJsonNode *root, RhLibrary *l)
 {
     const RhJsonNode *rows = rh_json_array_or_null(doc, root, "rows");
@@ -64,6 +69,7 @@ static void read_rows(RhJson *doc, const RhJsonNode *root, RhLibrary *l)
                                 (int32_t)rh_json_int_or(doc, n, "ranks_per_node", 1, 1 << 20, 0),
                             .ranks = (int32_t)rh_json_int_or(doc, n, "ranks", 1, 1 << 30, 0),
                             .sizes = g_array_new(FALSE, FALSE, sizeof(RhLibrarySizes))};
+        g_array_set_clear_func(row.sizes, clear_sizes);
         read_sizes(doc, n, row.sizes);
         g_array_append_val(l->rows, row);
     }

@@ -4,7 +4,7 @@
  *
  * A file of platforms/data/libraries says both; its thresholds are those of the library's own
  * tables. Algorithms are named as in sim/collective, which this folder does not know:
- * rh_library_check (sim/collective/library_choice.h) refuses names that are not there. */
+ * rh_library_check_names (sim/collective/library_choice.h) refuses names that are not there. */
 #include "platforms/platform.h"
 
 /* Where rows of a library leave an operation out, it takes the cheapest of its family's

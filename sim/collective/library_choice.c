@@ -78,7 +78,7 @@ static RhOp op_of(const char *name)
     return RH_OP_NONE;
 }
 
-bool rh_library_check(const RhLibrary *library, GError **error)
+bool rh_library_check_names(const RhLibrary *library, GError **error)
 {
     for (guint i = 0; i < library->rows->len; i++) {
         const RhLibraryRow *row = &g_array_index(library->rows, RhLibraryRow, i);

@@ -13,4 +13,4 @@ void rh_library_choice_free(RhLibraryChoice *choice);
  * `choice` (may be NULL), says nothing of the operation. An all-gather counts the whole buffer. */
 uint32_t rh_library_choice_of(const RhLibraryChoice *choice, RhOp op, double bytes);
 /* Checks that every operation and algorithm that the library names is there. RH_ERROR_INPUT. */
-bool rh_library_check(const RhLibrary *library, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_library_check_names(const RhLibrary *library, GError **error) G_GNUC_WARN_UNUSED_RESULT;

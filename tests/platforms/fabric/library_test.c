@@ -35,7 +35,7 @@ static void every_library_names_what_is_there(void)
         const RhLibrary *l = rh_library_by_name(*name, &error);
         CU_ASSERT_PTR_NOT_NULL_FATAL(l);
         CU_ASSERT_STRING_EQUAL(l->name, *name);
-        CU_ASSERT_TRUE(rh_library_check(l, &error));
+        CU_ASSERT_TRUE(rh_library_check_names(l, &error));
         CU_ASSERT_TRUE(l->rows->len == 0 || strlen(l->source) > 20);
     }
     CU_ASSERT_TRUE(count >= 6);
@@ -141,7 +141,7 @@ static void bad_files_are_refused(void)
     const RhLibrary *l = library_of(
         ROWS("{\"operation\": \"all-reduce\", \"sizes\": [{\"algorithms\": [\"rnig\"]}]}"), &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(l);
-    CU_ASSERT_FALSE(rh_library_check(l, &error));
+    CU_ASSERT_FALSE(rh_library_check_names(l, &error));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "rnig"));
 }
 
