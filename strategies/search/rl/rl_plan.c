@@ -6,7 +6,7 @@
 #include "strategies/rl/placements/placements.h"
 
 #define SPLITS_MOST 16
-#define SPLITS_FEW  3 /* fewer splits by nodes: parts of nodes are tried, too */
+#define SPLITS_FEW  7 /* fewer splits by nodes: parts of nodes are tried, too */
 #define NEVER_S     1e30
 
 static const double aheads[] = {0.5, 1, 2, 4}; /* of streamed placements */

@@ -100,13 +100,13 @@ static void few_nodes_are_split_in_parts(void)
     c.options.only = rh_rl_placement_by_name("apart");
     g_autoptr(RhRlPlan) plan = planned(&c);
     int32_t tried = 0;
-    CU_ASSERT_EQUAL(plan->split_gpus, 4);
+    CU_ASSERT_EQUAL(plan->split_gpus, 2);
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhRlEntry *e = &g_array_index(plan->entries, RhRlEntry, i);
-        CU_ASSERT_EQUAL(e->trainer.gpus % 4, 0);
-        tried |= 1 << (e->trainer.gpus / 4);
+        CU_ASSERT_EQUAL(e->trainer.gpus % 2, 0);
+        tried |= 1 << (e->trainer.gpus / 2);
     }
-    CU_ASSERT_TRUE(plan->trainers_count == 3 && tried != 1 << 2);
+    CU_ASSERT_TRUE(plan->trainers_count >= 5 && tried != 1 << 4);
     close_case(&c);
 }
 
