@@ -329,7 +329,7 @@ static void hear(const char *stage, int64_t done, int64_t total, double best_s, 
 {
     Heard *heard = user;
     CU_ASSERT_TRUE(best_s >= 0);
-    if (g_str_equal(stage, "simulating"))
+    if (g_str_equal(stage, "layouts simulated:"))
         heard->rehearsed = done;
     if (g_str_equal(stage, "simulating messages"))
         heard->performed_of = total;
