@@ -88,18 +88,19 @@ static void append_constants(GString *out, const RhCollectiveAnswer *a)
     g_autofree char *most = rh_text_number(bus_gb_per_s(a, 0, point_of(a, 0)->bound_s), 3);
     g_autofree char *between =
         a->benchmark->nodes > 1
-            ? g_strdup_printf(" (between nodes: those of %s)", a->platform->name)
+            ? g_strdup_printf("; between nodes those of platform %s", a->platform->name)
             : g_strdup("");
     g_autofree char *limit = g_strdup_printf(
         "bound: %s GB/s of bus bandwidth, by the data sheet of %s, without latency", most, what);
     g_autofree char *line =
         a->given ? g_strdup_printf("constants: profile %s%s", a->profile, between)
         : a->profile
-            ? g_strdup_printf("constants: profile %s%s, fitted to collectives of the library with "
-                              "its default settings. `plan` and `simulate` take slower ones, as "
-                              "training recipes often switch sums in the switch off "
-                              "(NCCL_NVLS_ENABLE=0); --profile %s gives them these",
-                              a->profile, between, a->profile)
+            ? g_strdup_printf(
+                  "constants: inside a node fitted to measured collectives of the library "
+                  "with its default settings (profile %s)%s; `plan` and `simulate` "
+                  "take slower ones, with NVLink SHARP disabled (NCCL_NVLS_ENABLE=0) as "
+                  "in many training recipes; --profile %s gives them these",
+                  a->profile, between, a->profile)
             : g_strdup_printf("constants: those of %s, as `plan` and `simulate` take them; "
                               "no profile of such links is in the catalogue",
                               a->platform->name);

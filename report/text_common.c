@@ -466,7 +466,7 @@ void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhR
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
     double rest_s = 0;
-    g_autoptr(GString) small = g_string_new(NULL);
+    g_autoptr(GString) small = g_string_new(NULL), notes = g_string_new(NULL);
     g_autoptr(GPtrArray) terms = top_terms(costs, step_s, &rest_s, small);
     rh_table_rowf(table, "time of a step|mean of GPUs|share|longest on a GPU");
     for (guint i = 0; i < terms->len; i++) {
@@ -475,14 +475,17 @@ void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhR
         g_autofree char *worst = worst_rank(run, term->name);
         rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value, 100 * term->value_s / step_s,
                       worst);
+        if (run && !*worst && *term->source) /* no time of a rank: where it comes from */
+            g_string_append_printf(notes, "    %s: %s\n", term->name, term->source);
     }
     g_autofree char *rest = rh_quantity_format(rest_s, RH_QUANTITY_S, 3);
     if (rest_s >= CLOCK_S)
         rh_table_rowf(table, "  smaller terms|%s|%.1f %%|", rest, 100 * rest_s / step_s);
     rh_table_append(table, out, "");
-    g_string_prepend(small, "    they are: ");
+    g_string_prepend(small, "    smaller terms: ");
     if (rest_s >= CLOCK_S)
         rh_text_wrap(out, small->str, 6, 79);
+    g_string_append(out, notes->str);
 }
 
 void rh_report_links(GString *out, const GArray *links)

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "workloads/layer_steps.h"
 #include "workloads/numerics.h"
 #include "workloads/routing.h"
-#include "workloads/steps.h"
 
 /* A row of workloads/operators/; ops.h asks it for kernels, parameters, bytes. */
 typedef struct RhOperator RhOperator;

@@ -84,6 +84,7 @@ static int show(RhRunQuery *q, GError **error)
                           .changes_cut = changes_cut,
                           .layout = q->r ? &q->layout : NULL,
                           .rates_about = about,
+                          .saved_as = rh_outputs_find(q->a->outputs, RH_OUTPUT_JSON),
                           .tokens = q->a->tokens,
                           .step_s = q->run.step_s,
                           .phases = q->phases,

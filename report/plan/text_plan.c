@@ -184,9 +184,10 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
         g_string_printf(text, "%s divisions of the model, %s examined; of their layouts ", cuts,
                         opened);
     }
-    g_string_append_printf(text, "%s valid layouts, %s fit%s, %s simulated%s%s%s; ", legal, fit,
+    g_string_append_printf(text, "%s valid layouts, %s fit%s, %s simulated%s%s%s%s; ", legal, fit,
                            within, rehearsed, style->timeless ? "" : " in\u00a0",
-                           style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s");
+                           style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s",
+                           plan->proved ? ", the others excluded by lower bounds" : "");
     append_too_large(text, plan);
     append_lost(text, plan);
     rh_report_append_proof(text, plan, options, style->verbosity > 0);

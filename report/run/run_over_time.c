@@ -52,9 +52,10 @@ static void append_answer(GString *out, const RhRunAnswer *a)
                     *work = rh_report_duration(a->run->work_s), *tokens = rh_text_tokens(a->tokens);
     g_string_append_printf(out, "%s for %s tokens: goodput %.1f %%\n", mean, tokens,
                            100 * r->goodput_frac);
-    g_string_append_printf(out, "  p10 %s, p50 %s, p90 %s; %s without failures and checkpoints\n",
-                           p10, p50, p90, work);
     append_step_error(out, a);
+    g_string_append_printf(
+        out, "  by failures p10 %s, p50 %s, p90 %s; %s without them and checkpoints\n", p10, p50,
+        p90, work);
     g_autofree char *hours = rh_text_large(rh_run_answer_gpu_hours(a, r->time_s.mean));
     if (a->usd_per_gpu_hour <= 0) {
         g_string_append_printf(
@@ -179,8 +180,9 @@ static void append_failures(GString *out, const RhRunAnswer *a)
     if (a->rates_about)
         g_string_append_printf(line, ", one every %s", mtbf);
     if (r->failures.mean > 0)
-        g_string_append_printf(line, "; each takes %s of work, %s until noticed and %s to restart",
-                               lost, detect, start);
+        g_string_append_printf(
+            line, "; each loses %s of work, %s until it is noticed and %s for the restart", lost,
+            detect, start);
     g_string_append_printf(line, "; policy %s; rates: %s", a->run->policy->name,
                            a->rates_about ? a->rates_about : "a trace of failures");
     rh_text_wrap(out, line->str, 2, 79);
@@ -309,5 +311,6 @@ char *rh_report_run_over_time_text(const RhRunAnswer *a)
         g_string_append(out, "  stopped by --timeout before all runs were drawn\n");
     append_goal(out, a);
     append_changes(out, a);
+    rh_report_next(out, &(RhReportStyle){.saved_as = a->saved_as}, "run.json", "");
     return g_string_free(out, FALSE);
 }

@@ -15,7 +15,8 @@ typedef struct {
     const RhLayout *layout;              /* NULL: the step's time was given */
     const char *rates_about;             /* NULL: a trace */
     const GArray *phases;                /* RhRunPhase */
-    const GArray *sizes; /* RhElasticSize: layouts of the job when it has shrunk; NULL: its own */
+    const GArray *sizes;  /* RhElasticSize: layouts of the job when it has shrunk; NULL: its own */
+    const char *saved_as; /* file with the answer as JSON; NULL: none */
     double tokens, step_s, steps;
     double error_frac;       /* of the step; 0: unknown */
     double usd_per_gpu_hour; /* 0: unknown */

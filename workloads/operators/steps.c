@@ -1,4 +1,4 @@
-/* A layer that is a list of steps on pictures (workloads/steps.h), including its norms and sums:
+/* A layer that is a list of steps on pictures (workloads/layer_steps.h), including its norms and sums:
  * the cost of each step. Formulas: docs/theory/workload.md, "Pictures".
  *
  * A convolution is an implicit GEMM: one row for each place of each picture, one column for each
@@ -7,8 +7,8 @@
  * group nothing is left to multiply by matrices: such a kernel is bound by bandwidth. */
 #include <math.h>
 
+#include "workloads/layer_steps.h"
 #include "workloads/operators/operator.h"
-#include "workloads/steps.h"
 
 /* Bytes per element, counted. A norm over a batch reads its input twice, for the statistics and to
  * apply them; backward it reads input and gradient twice. */

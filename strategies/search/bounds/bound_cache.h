@@ -421,7 +421,7 @@ void rh_bound_pair_work(const RhChunkTimeTable *spans, const RhPipelineProfile *
                         const double *pair_s, double *work_s);
 /* Frees what the costs own, and what those after them in the list own. */
 void rh_profile_costs_free(RhProfileCosts *prices);
-/* --- comm_steps.c --- */
+/* --- stage_comm_times.c --- */
 void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout *layout);
 void rh_comm_steps_forget(RhCommStepSet *set);
 void rh_comm_steps_free(void *set);

@@ -1,4 +1,4 @@
-#include "workloads/steps.h"
+#include "workloads/layer_steps.h"
 
 #include <string.h>
 
