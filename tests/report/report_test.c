@@ -306,9 +306,9 @@ static void the_time_taken_moves_no_line(void)
             RhReportStyle style = {0};
             plan.wall_s = walls_s[i];
             g_autofree char *text = rh_report_plan_text(&w.q, &plan, &options, &style);
-            g_autofree char *spent = g_strdup_printf("in %.1f s;", walls_s[i]);
+            g_autofree char *spent = g_strdup_printf("in %.1f s,", walls_s[i]);
             g_autoptr(GString) plain = g_string_new(text);
-            CU_ASSERT_EQUAL(g_string_replace(plain, spent, "in N s;", 0), 1);
+            CU_ASSERT_EQUAL(g_string_replace(plain, spent, "in N s,", 0), 1);
             if (!first)
                 first = g_strdup(plain->str);
             CU_ASSERT_STRING_EQUAL(plain->str, first);
