@@ -45,7 +45,7 @@ sigset_t rh_output_hold_signals(void);
 /* Writes `text`, gzipped if the path ends in .gz; signals are blocked until the file is complete.
  */
 bool rh_output_write(const char *path, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Likewise, of bytes. */
+/* Writes bytes as rh_output_write does text. */
 bool rh_output_write_bytes(const char *path, GBytes *bytes,
                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Writes the page to every path that ends in .html, and its JSON to the others. */

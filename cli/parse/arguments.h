@@ -10,9 +10,9 @@ typedef struct {
     const char *workload, *platform, *profile, *library, *strategy, *stack;
     const char *launch;               /* --from: a launch of the user's */
     struct RhLaunchFile *launch_file; /* as it was read; owned */
-    char **launch_options;            /* options that it stands for; owned */
-    char *launch_words;               /* these as text; owned */
-    GPtrArray *sets;                  /* const char*, "KEY=VALUE" */
+    char **launch_options; /* options that it, or a result in its place, stands for; owned */
+    char *launch_words;    /* these as text; owned */
+    GPtrArray *sets;       /* const char*, "KEY=VALUE" */
     /* the job */
     int64_t global_batch, sequence, gpus;
     const char *dtype;

@@ -65,7 +65,7 @@ typedef struct RhTopic {
     const char *const *(*names)(void); /* NULL: nothing known */
 } RhTopic;
 
-/* What ranks of an MPI job may do for a command. */
+/* Kinds of work that the ranks of an MPI job may do for a command. */
 typedef enum {
     RH_RANKS_NONE,  /* nothing */
     RH_RANKS_POOLS, /* perform items of its pools (sim/engine/workers/rank_pool.h) */

@@ -27,7 +27,7 @@ static bool pays(const RhRunValue *w, const RhRunChange *change)
     return saved_hours(w, change) > GAIN_LEAST * gpu_hours(w, w->result->node_s);
 }
 
-/* What a change takes. Caller frees. */
+/* Returns the cost of a change in words. Caller frees. */
 static char *cost_of(const RhRunValue *w, const RhRunChange *change)
 {
     double bytes = w->checkpoint->bytes;
@@ -109,7 +109,7 @@ static void append_rows(GString *out, const RhRunValue *w)
     rh_table_append(table, out, "");
 }
 
-/* What those that pay take, and are worth. */
+/* Appends the costs of the changes that pay. */
 static void append_costs(GString *out, const RhRunValue *w)
 {
     bool any = false;

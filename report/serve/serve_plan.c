@@ -213,7 +213,7 @@ static double tokens_each(const RhServeEntry *e)
     return o->tokens_per_s_per_gpu * scale;
 }
 
-/* What a level is about, of its metric; 0: no such quantile is kept. */
+/* Returns the metric's value that a level limits; 0: no such quantile is kept. */
 static double measured_s(const RhServiceMetrics *o, const RhSlo *slo)
 {
     const RhServedSpread *s = &o->metrics[slo->metric];

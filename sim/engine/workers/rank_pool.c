@@ -17,7 +17,7 @@ typedef struct {
     int64_t t_heard_us;
 } Rank;
 
-/* Of this process, which is one rank of one job. */
+/* State of this process, which is one rank of one job. */
 static struct {
     RhJobRank job; /* count 0: of no job; socket -1: no longer */
     Rank *ranks;

@@ -265,7 +265,7 @@ static double open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t
                               : open_alone_s(cache, pair, orders);
 }
 
-/* What the seconds of a pair depend on besides what RhCachedWork stands for. */
+/* Key of a pair: all that its seconds depend on besides what RhCachedWork stands for. */
 typedef struct {
     int32_t forward, backward; /* contents */
     uint32_t modules;

@@ -14,7 +14,7 @@ typedef struct {
  * RhDayRate. RH_ERROR_INPUT with file:line:col: rates of 0, hours out of order or beyond 24. */
 bool rh_day_rates_load(const char *path, GArray *rates, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What it takes to have `needed` replicas in each part. */
+/* Time and starts of replicas over a day in whose parts `needed` of them serve. */
 typedef struct {
     double replica_s; /* that they are up or starting, in a day */
     int32_t starts;   /* in a day */

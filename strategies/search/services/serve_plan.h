@@ -57,7 +57,7 @@ typedef struct {
     int32_t part;     /* replicas that RH_SERVE_DRAWS were played on, at their share; 0: all */
     bool pareto;      /* no other has both a higher rate per GPU and a lower time per token */
     int32_t gpus;
-    /* Of the best at a given rate, where it was asked for: the highest that it keeps, and which
+    /* Highest rate at which the best row keeps the levels, where one rate was asked for, and which
      * level breaks above it (as `binding`); 0: not known */
     double rate_most_per_s;
     int32_t most_binding;

@@ -14,7 +14,7 @@
 #define CALLS     4
 #define ITEMS     9 /* of the longest call */
 
-/* What becomes of ranks. */
+/* A job of ranks, of which some die or fall silent. */
 typedef struct {
     int32_t ranks;
     int32_t dies;    /* this rank's process, at its first item of the second call; 0: none */

@@ -108,7 +108,7 @@ static double open_pair_s(Case *c, uint32_t modules)
 /* Micro-batches of so many sizes are more shards than are kept. */
 #define SIZES 128
 
-/* What an open pair takes is known after shards were dropped, of each set of modules, without the layers that
+/* Times of open pairs are known after shards were dropped, of each set of modules, without the layers that
  * recompute some of them. */
 static void open_pairs_outlive_shards(void)
 {

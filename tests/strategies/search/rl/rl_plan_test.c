@@ -86,7 +86,7 @@ static void bounds_are_below_steps(void)
     close_case(&c);
 }
 
-/* Of two nodes, parts are split off, too: the best split of such a job is not 8 of 16 GPUs. */
+/* Two nodes are split in parts, too: the best split of such a job is not 8 of 16 GPUs. */
 static void few_nodes_are_split_in_parts(void)
 {
     Case c;
