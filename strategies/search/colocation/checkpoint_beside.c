@@ -5,9 +5,11 @@
 #include "base/array.h"
 #include "sim/engine/multi_job.h"
 
-#define TASKS_MOST 200000.0
-#define EXCHANGE_TASKS                                                                             \
-    50 /* that an exchange of experts takes the time of, where links are shared */
+/* A step of more tasks is not rehearsed beside a checkpoint; an exchange of experts counts as EXCHANGE_TASKS, as it is
+ * slow to simulate on shared links. Both assumed, so that a step of DeepSeek-V3 on 2,048 GPUs, which did not end in
+ * 200 s, is left out (2026-11-30). */
+#define TASKS_MOST     200000.0
+#define EXCHANGE_TASKS 50
 
 RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, RhMemoryTier to)
 {
