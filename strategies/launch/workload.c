@@ -6,17 +6,46 @@
 #include "workloads/hub.h"
 #include "workloads/model.h"
 
+/* A model of the catalogue. */
+typedef struct {
+    const char *name;
+    bool encoder;
+    int64_t sizes[RH_SIZE_LAST];
+} KnownModel;
+
+static GArray *load_models(void)
+{
+    GArray *models = g_array_new(FALSE, FALSE, sizeof(KnownModel));
+    for (const char *const *name = rh_model_names(); *name; name++) {
+        g_autoptr(RhModel) model = rh_model_load(*name, NULL);
+        if (!model)
+            continue;
+        KnownModel known = {.name = *name, .encoder = model->encoder != NULL};
+        rh_launch_sizes_of(model, known.sizes);
+        g_array_append_val(models, known);
+    }
+    return models;
+}
+
+/* Returns the catalogue's models, read once: an array of KnownModel. */
+static const GArray *known_models(void)
+{
+    static GArray *models;
+    if (g_once_init_enter(&models))
+        g_once_init_leave(&models, load_models());
+    return models;
+}
+
 /* Returns how well sizes fit: -1 not at all; else how many of those that may differ agree. */
-static int fit_of(const int64_t *said, const RhModel *model)
+static int fit_of(const int64_t *said, const KnownModel *model)
 {
     static const RhLaunchSize must[] = {
         RH_SIZE_LAYERS,  RH_SIZE_HIDDEN, RH_SIZE_HEADS,      RH_SIZE_GROUPS,    RH_SIZE_HEAD,
         RH_SIZE_EXPERTS, RH_SIZE_ASKED,  RH_SIZE_EXPERT_FFN, RH_SIZE_KV_LATENT, RH_SIZE_RMS};
     static const RhLaunchSize may[] = {RH_SIZE_VOCAB, RH_SIZE_ROTARY_BASE, RH_SIZE_POSITIONS,
                                        RH_SIZE_TIED};
-    int64_t its[RH_SIZE_LAST];
+    const int64_t *its = model->sizes;
     int agreed = 0;
-    rh_launch_sizes_of(model, its);
     bool mixed = its[RH_SIZE_EXPERTS] > 0, latent = its[RH_SIZE_LATENT] == 1;
     if (mixed != (said[RH_SIZE_EXPERTS] > 0) || model->encoder)
         return -1;
@@ -35,13 +64,14 @@ static int fit_of(const int64_t *said, const RhModel *model)
 static const char *model_of_sizes(const int64_t *said, int *best)
 {
     const char *found = NULL;
+    const GArray *models = known_models();
     *best = -1;
-    for (const char *const *name = rh_model_names(); *name; name++) {
-        g_autoptr(RhModel) model = rh_model_load(*name, NULL);
-        int fit = model ? fit_of(said, model) : -1;
+    for (guint i = 0; i < models->len; i++) {
+        const KnownModel *model = &g_array_index(models, KnownModel, i);
+        int fit = fit_of(said, model);
         if (fit > *best) {
             *best = fit;
-            found = *name;
+            found = model->name;
         }
     }
     return found;
