@@ -93,17 +93,19 @@ static void append_constants(GString *out, const RhCollectiveAnswer *a)
     g_autofree char *limit = g_strdup_printf(
         "bound: %s GB/s of bus bandwidth, by the data sheet of %s, without latency", most, what);
     g_autofree char *line =
-        a->given ? g_strdup_printf("constants: profile %s%s", a->profile, between)
+        a->given ? g_strdup_printf("latencies and rates: profile %s%s", a->profile, between)
         : a->profile
             ? g_strdup_printf(
-                  "constants: inside a node fitted to measured collectives of the library "
-                  "with its default settings (profile %s)%s; `plan` and `simulate` "
-                  "take slower ones, with NVLink SHARP disabled (NCCL_NVLS_ENABLE=0) as "
-                  "in many training recipes; --profile %s gives them these",
+                  "latencies and rates: inside a node fitted to measured collectives of the "
+                  "library with its default settings (profile %s)%s; `plan` and `simulate` take "
+                  "lower rates inside a node, measured with NVLink SHARP disabled "
+                  "(NCCL_NVLS_ENABLE=0), as in many training recipes; with --profile %s they "
+                  "take those of this table",
                   a->profile, between, a->profile)
-            : g_strdup_printf("constants: those of %s, as `plan` and `simulate` take them; "
-                              "no profile of such links is in the catalogue",
-                              a->platform->name);
+            : g_strdup_printf(
+                  "latencies and rates: those of %s, as `plan` and `simulate` take them; "
+                  "no profile of such links is in the catalogue",
+                  a->platform->name);
     if (point_of(a, 0)->bound_s > 0)
         rh_text_wrap(out, limit, 2, 79);
     rh_text_wrap(out, line, 2, 79);

@@ -246,8 +246,7 @@ static void append_worst(GString *out, const RhEvaluation *evaluation, bool verb
     if (rows->len == 0)
         return;
     g_ptr_array_sort(rows, by_error);
-    rh_table_rowf(table, "line|measured|predicted|error|%s",
-                  verbose ? "run, worst first" : "run, largest errors");
+    rh_table_rowf(table, "file:line|measured|predicted|error|%s", "run");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
         const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
         const char *place = evaluation->shipped ? r->id : strrchr(r->id, ':') + 1;
@@ -258,6 +257,7 @@ static void append_worst(GString *out, const RhEvaluation *evaluation, bool verb
         rh_table_rowf(table, "%s|%.4g %s|%.4g %s|%+.1f %%|%s", place, r->measured_s, unit,
                       r->predicted_s, unit, 100 * rh_evaluation_error_frac(r), cut);
     }
+    g_string_append(out, verbose ? "runs, worst first\n" : "largest errors\n");
     rh_table_append(table, out, "");
 }
 

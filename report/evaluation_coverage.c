@@ -14,11 +14,11 @@ static void append_bars(GString *out, const RhEvaluation *evaluation,
     const char *before = ": ";
     if (all->barred_count == 0 || evaluation->crossed) /* then the table of groups has it */
         return;
-    g_string_append_printf(text,
-                           "error bars: made to hold %.0f %% of runs; of %d runs, each with a bar "
-                           "made from other sources than its own, they hold %.1f %%",
-                           100 * RH_RECORD_SHARE, all->barred_count,
-                           100.0 * all->within_count / all->barred_count);
+    g_string_append_printf(
+        text,
+        "error bars: meant to hold %.0f %% of runs; made without the runs of a run's "
+        "own source, they hold %.1f %% of %d runs",
+        100 * RH_RECORD_SHARE, 100.0 * all->within_count / all->barred_count, all->barred_count);
     for (int i = 0; tables[i]; i++) {
         RhEvaluationFigures f =
             rh_evaluation_figures(evaluation, RH_EVALUATION_BY_TABLE, tables[i]);

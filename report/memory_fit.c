@@ -237,8 +237,8 @@ static void append_change(GString *out, const RhMemoryFit *f, const RhSmallestCh
         g_autofree char *lacks = rh_text_number(rh_text_gib(change->short_bytes), 3);
         g_autofree char *safe = rh_text_number(rh_text_gib(f->q->safe_bytes), 3);
         g_string_append_printf(line,
-                               "; %" G_GINT64_FORMAT " GPUs are too few: at least %s GiB, and up "
-                               "to %s count as fitting (--risk)",
+                               "; %" G_GINT64_FORMAT " GPUs are too few: they need at least %s GiB "
+                               "each, and %s is the most that --risk accepts",
                                change->short_value, lacks, safe);
     }
     rh_text_wrap(out, line->str, 4, 79);
@@ -250,9 +250,9 @@ static void append_adapters(GString *out, const RhAdapterMemory *adapters)
                     *title = rh_layout_title(&adapters->fastest.layout),
                     *peak = rh_text_number(rh_text_gib(adapters->fastest.peak_bytes), 3),
                     *least = rh_text_number(rh_text_gib(adapters->least.peak_bytes), 3);
-    g_autofree char *line =
-        g_strdup_printf("  %s: at least %s GiB per GPU; the fastest layout that fits takes %s, %s",
-                        words, least, peak, title);
+    g_autofree char *line = g_strdup_printf(
+        "  %s: at least %s GiB per GPU; the fastest layout that fits uses %s GiB: %s", words, least,
+        peak, title);
     rh_text_wrap(out, line, 4, 79);
 }
 

@@ -155,7 +155,7 @@ static char *decided_and_knobs(const RhRehearsal *ra, const RhLayout *a, const R
         g_autofree char *own = rh_knob_cell(knob, a), *other = rh_knob_cell(knob, b);
         if (strcmp(own, other) != 0)
             g_string_append_printf(line, "%s %s (%s, %s)", line->len ? "," : "they differ in",
-                                   knob->key, own, other);
+                                   knob->legend ? knob->legend : knob->key, own, other);
     }
     if (line->len == 0)
         return g_steal_pointer(&verdict);

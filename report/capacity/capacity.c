@@ -467,7 +467,7 @@ char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *st
     append_fine_print(out, a, style->verbosity > 0);
     append_kept(out, a);
     if (a->best >= 0) {
-        g_string_append_printf(out, "of the recommended size, %d GPUs:\n",
+        g_string_append_printf(out, "for the recommended %d GPUs:\n",
                                cell_at(a, (guint)a->best)->c.job.gpus);
         rh_report_trust(out, cell_at(a, (guint)a->best)->r);
     }

@@ -12,6 +12,7 @@
 #include "report/plan/unsearched.h"
 #include "report/report.h"
 #include "report/warnings.h"
+#include "strategies/launch/launch.h"
 
 /* Appends the objective's value when the first lines lack it. */
 static void append_objective(GString *out, const RhRehearsal *best, RhObjective objective)
@@ -198,6 +199,16 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
     g_string_append(out, wrapped->str);
 }
 
+/* Says how the script that starts the first row is had, unless the command asked for one. */
+static void append_launch(GString *out, const RhQuestion *q)
+{
+    const char *framework = q->c->stack->framework;
+    if (framework && g_strv_contains(rh_launch_frameworks(), framework) &&
+        !(q->argv && g_strv_contains(q->argv, "--emit")))
+        g_string_append_printf(out, "launch: add --emit %s for the script that starts #1\n",
+                               framework);
+}
+
 char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
                           const RhReportStyle *style)
 {
@@ -237,5 +248,6 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     if (style->verbosity > 0)
         rh_report_sources(out, q);
     rh_report_next(out, style, "plan.json", "#1");
+    append_launch(out, q);
     return g_string_free(out, FALSE);
 }

@@ -222,8 +222,8 @@ static void append_table(GString *out, const RhPlan *plan, GString *notes)
     g_string_append(out, text->str);
     append_shared_degrees(out, rows);
     add_legends(notes, columns, rows);
-    g_autofree char *hidden = g_strdup_printf(
-        "not shown for lack of width: %s (-v prints layouts in full)", dropped->str);
+    g_autofree char *hidden =
+        g_strdup_printf("no room for a column %s: -v prints layouts in full", dropped->str);
     if (dropped->len > 0)
         add_note(notes, hidden);
 }
@@ -242,7 +242,9 @@ static void add_footnotes(GString *notes, const RhPlan *plan, const RhPlanOption
     if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan))
         add_note(notes, variants);
     if (plan->families->len > 0)
-        add_note(notes, "-: slower than the ranked rows, but the best layout of its kind");
+        add_note(
+            notes,
+            "rows marked -: not ranked, slower than the rows above, but the best layout of their kind");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)

@@ -114,8 +114,10 @@ static void append_staleness(GString *out, const RhRlEntry *e)
                            "answer and its use",
                            e->step.age_mean, e->step.age_p99);
     if (e->placement->streams && e->step.age_p99 > e->ahead)
-        g_string_append_printf(line, "; ahead %g bounds the mean, long answers get older",
-                               e->ahead);
+        g_string_append_printf(
+            line,
+            "; the queue (ahead %g) limits the mean to about that, and an answer that takes long is older",
+            e->ahead);
     rh_text_wrap(out, line->str, 4, 79);
 }
 
@@ -154,7 +156,7 @@ static void append_job(GString *out, const RhRlAnswer *a)
         line,
         "job: %s on %d GPUs of %s, %s%s; a step: %d prompts x %d answers, "
         "%" G_GINT64_FORMAT " update%s; mean tokens: prompt %s, answer %s, the "
-        "longest together %s; %s, framework %s",
+        "longest prompt with its answer %s; %s, framework %s",
         c->model->name, c->job.gpus, a->q->hardware->name, job->algorithm->name,
         job->algorithm->reference && !job->reference ? " without a reference" : "", job->prompts,
         job->samples, rh_rl_updates(job), rh_rl_updates(job) == 1 ? "" : "s", prompt, answer,
@@ -187,7 +189,14 @@ static bool alike(const RhRlEntry *a, const RhRlEntry *b, bool split)
            (!split || a->trainer.gpus == b->trainer.gpus);
 }
 
-/* The best of each placement and steps ahead first, then the best of their other splits. */
+static int by_place(const void *a, const void *b)
+{
+    guint p = *(const guint *)a, q = *(const guint *)b;
+    return p < q ? -1 : p > q;
+}
+
+/* Rows shown, the quickest first: the best of each placement and steps ahead, then, where there is room, the best of
+ * their other splits. */
 static GArray *shown_rows(const RhRlAnswer *a)
 {
     const GArray *entries = a->plan->entries;
@@ -204,6 +213,7 @@ static GArray *shown_rows(const RhRlAnswer *a)
             if ((pass == 0 ? first : first_split && !first) && out->len < (guint)a->options->top)
                 g_array_append_val(out, i);
         }
+    g_array_sort(out, by_place);
     return out;
 }
 
@@ -235,12 +245,14 @@ static void append_table(GString *out, const RhRlAnswer *a)
                    &g_array_index(a->plan->entries, RhRlEntry, g_array_index(rows, guint, i)),
                    i + 1);
     rh_table_append(table, out, "");
-    rh_text_wrap(out,
-                 "  * Pareto-optimal in step time and staleness; ahead: steps that generation may "
-                 "run ahead of training; train:gen: GPUs; the trainer's seconds: train (forward "
-                 "passes and updates), weights (sending them), wait (for answers); stale: mean "
-                 "staleness",
-                 2, 79);
+    rh_text_wrap(
+        out,
+        "  rows: the best of each placement and ahead, then of other splits of the GPUs; "
+        "* Pareto-optimal in step time and staleness; ahead: steps that generation may "
+        "run ahead of training (0.5: by half a batch); train:gen: GPUs; the trainer's seconds: train (forward "
+        "passes and updates), weights (sending them), wait (for answers); stale: mean "
+        "staleness",
+        2, 79);
     append_placements(out, a, rows);
 }
 

@@ -183,7 +183,8 @@ static void append_failures(GString *out, const RhRunAnswer *a)
         g_string_append_printf(
             line, "; each loses %s of work, %s until it is noticed and %s for the restart", lost,
             detect, start);
-    g_string_append_printf(line, "; policy %s; rates: %s", a->run->policy->name,
+    g_string_append_printf(line, "; policy %s: %s; rates: %s", a->run->policy->name,
+                           a->run->policy->about,
                            a->rates_about ? a->rates_about : "a trace of failures");
     rh_text_wrap(out, line->str, 2, 79);
 }

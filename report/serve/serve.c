@@ -47,7 +47,7 @@ static const char *part_text(RhTtftPart part, bool once)
     return part == RH_TTFT_QUEUE     ? "API server and queue"
            : part != RH_TTFT_PREFILL ? rh_ttft_part_name(part)
            : once                    ? "model pass"
-                                     : "prefill, token sent";
+                                     : "prefill to first token";
 }
 
 /* The error bar of the model for a metric; 0: none is known. */
@@ -278,12 +278,12 @@ static void append_servers(GString *out, const RhServeQuestion *q, const RhServi
     g_autofree char *iterations = rh_text_large(all),
                     *number = rh_text_number(o->sequences_mean, 3);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_printf(line, "at work %.3g %% of the time", 100 * r->window.busy_frac);
+    g_string_printf(line, "busy (with one request or more) %.3g %% of the time",
+                    100 * r->window.busy_frac);
     if (o->completed_count == o->requests_count) {
-        g_string_append_printf(line, ", in the mean on %s", number);
+        g_string_append_printf(line, "; %s sequences at once per server in the mean", number);
         if (limits && limits->batch > 0)
-            g_string_append_printf(line, " of at most %d", limits->batch);
-        g_string_append(line, " sequences at once per server");
+            g_string_append_printf(line, ", %d at most", limits->batch);
     }
     if (limits && limits->chunk > 0) {
         g_autofree char *chunk = rh_text_count(limits->chunk);

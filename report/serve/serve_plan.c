@@ -271,9 +271,9 @@ static void append_reserve(GString *out, const RhServeEntry *e, const RhServePla
                                above.binding < 0 ? "" : what);
     }
     if (replicas > 1 && fewer_per_s < o->rate_per_s)
-        g_string_append_printf(line, "%s%d replica%s can serve at most %s requests/s (upper bound)",
-                               line->len > 0 ? "; " : "reserve: ", replicas - 1,
-                               replicas == 2 ? "" : "s", fewer);
+        g_string_append_printf(
+            line, "%s%d replica%s could serve %s requests/s at most, whatever the limits",
+            line->len > 0 ? "; " : "reserve: ", replicas - 1, replicas == 2 ? "" : "s", fewer);
     if (line->len > 0)
         rh_text_wrap(out, line->str, 2, 79);
 }
@@ -400,7 +400,8 @@ char *rh_report_chance(const RhServePlanOptions *o, bool parted)
                                                   "their share of the rate)",
                                                   RH_SERVE_PART)
                                 : g_strdup("");
-    g_autofree char *draws = g_strdup_printf(", in %d more random samples%s", RH_SERVE_DRAWS, part);
+    g_autofree char *draws = g_strdup_printf(
+        ", also with %d other random samples of the requests%s", RH_SERVE_DRAWS, part);
     return g_strdup_printf("margin: the limits hold at the bad end of the 95 %% sampling "
                            "interval%s",
                            o->drawn ? draws : "");
@@ -438,10 +439,10 @@ static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
         return g_strdup("; the model error is not allowed for");
     if (!a->widest_of)
         return g_strdup_printf(
-            ", with times longer by the model error%s %s",
+            ", and all times were made longer by the model error first%s %s",
             q->trust && q->trust->bar ? "" : " of services whose KV cache is not full", chance);
     g_autofree char *widest = rh_report_widest(a);
-    return g_strdup_printf(", with times longer by %s %s", widest, chance);
+    return g_strdup_printf(", and all times were made longer by %s first %s", widest, chance);
 }
 
 char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,

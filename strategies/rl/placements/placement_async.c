@@ -6,7 +6,9 @@
 const RhRlPlacement rh_rl_placement_async = {
     .name = "async",
     .title = "asynchronous",
-    .about = "servers and trainer never wait for each other while the queue has room",
+    .about =
+        "servers and trainer never wait for each other while the queue has room, and long answers share "
+        "their servers with the next ones",
     .streams = true,
     .ahead_least = 1,
     .ahead_most = 64};
