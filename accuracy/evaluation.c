@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/array.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 
 #define RIVALS_LEAST 4 /* rows of a comparison of ranks: docs/guide/cli.md */
 

@@ -1,6 +1,6 @@
 /* A record as JSON. */
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/catalogue_folders.h"
 #include "base/json.h"
 

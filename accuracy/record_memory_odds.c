@@ -10,7 +10,7 @@
  * most all of the memory: who publishes only what ran tells how full it was, and not how full it may be. */
 #include <math.h>
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 
 #define RUNS_LEAST   20   /* per stack */
 #define LAPSE        0.02 /* fraction of runs with meaningless labels */

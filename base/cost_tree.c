@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 
 RhCost *rh_cost_new(const char *name, double value_s, const char *source)
 {

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/decimal.h"
+#include "base/decimal_parse.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/text_input.h"
 
 #define CELLS_MAX 256
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_internal.h"
+#include "base/text_input.h"
 
 #define MARK "\xef\xbb\xbf" /* the byte order mark some editors write */
 

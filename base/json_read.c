@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/json_internal.h"
+#include "base/text_input.h"
 
 /* Returns the member and consumes it; NULL when missing or null. */
 static const cJSON *take_member(RhJson *doc, const RhJsonNode *object, const char *key)

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/bytes_stream.h"
 #include "base/error.h"
+#include "base/gzip_stream.h"
 
 #define CHUNK_BYTES  ((gsize)1 << 18)
 #define DEPTH_MOST   64

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_internal.h"
 #include "base/shell_private.h"
+#include "base/text_input.h"
 
 #define BYTES_MAX (1u << 20)
 #define WORD_ENDS " \t\r\n;&|<>()"

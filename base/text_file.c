@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_internal.h"
+#include "base/text_input.h"
 
 #define BYTES_MAX   (64u * 1024 * 1024)
 #define CHUNK_BYTES 65536

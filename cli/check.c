@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/text_input.h"
 #include "base/toml.h"
 #include "base/yaml.h"
 #include "cli/check_hub_files.h"
 #include "cli/check_other_files.h"
-#include "cli/check_output.h"
 #include "cli/check_requests.h"
+#include "cli/check_tool_output.h"
 #include "cli/inputs/launch_input.h"
-#include "cli/inputs/result.h"
+#include "cli/inputs/result_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/serve/launched_service.h"

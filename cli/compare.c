@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "base/units.h"
-#include "cli/inputs/result.h"
-#include "cli/output/output.h"
+#include "cli/inputs/result_file.h"
+#include "cli/output/output_file.h"
 #include "cli/parse/commands.h"
-#include "report/answers.h"
+#include "report/explain_compare_json.h"
 #include "report/format.h"
 #include "report/json_facts.h"
 #include "report/page/page.h"

@@ -9,11 +9,11 @@
 
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/shell_line.h"
+#include "base/shell_quote.h"
+#include "base/text_input.h"
+#include "cli/command_dispatch.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands_table.h"
-#include "cli/run_command.h"
 #include "cli/version.h"
 #include "sim/engine/workers/rank_pool.h"
 

@@ -3,16 +3,16 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/serve/served_inputs.h"
-#include "report/memory_fit.h"
+#include "cli/serve/serve_simulate_inputs.h"
+#include "report/memory_answer.h"
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "strategies/serve/service/service.h"
-#include "strategies/stack.h"
+#include "strategies/software_stack.h"
 
 #define SEQUENCE    4096 /* tokens where --seq is not given, or the model's positions */
 #define BATCH_A_GPU 16   /* samples where --global-batch is not given */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/inputs/inputs_set.h"
+#include "cli/inputs/inputs_settings.h"
 #include "cli/output/terminal.h"
 
 /* NULL: no answer, which differs from any. */

@@ -1,7 +1,7 @@
 /* rk_list_read: what is accepted has kernels that can be run; what is refused says where. */
 #include <stdio.h>
 
-#include "calibrate/measure/raw.h"
+#include "calibrate/measure/sample_files.h"
 #include "fuzz/fuzzkit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

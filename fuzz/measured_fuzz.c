@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "calibrate/kernels/kernels_fit.h"
-#include "calibrate/links/pingpong.h"
-#include "calibrate/stacks/steps.h"
+#include "calibrate/links/pingpong_fit.h"
+#include "calibrate/stacks/published_steps.h"
 #include "fuzz/fuzzkit.h"
 #include "platforms/profile.h"
 #include "sim/timeline_diff.h"

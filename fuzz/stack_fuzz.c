@@ -1,6 +1,6 @@
 /* rh_stack_parse: a stack that it accepts has facts within their ranges, and a name. */
 #include "fuzz/fuzzkit.h"
-#include "strategies/stack_file.h"
+#include "strategies/software_stack_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
 /* librehearse: how long a training step takes on a cluster, and which layout is best.
  *
  *     models and platforms       workloads/model.h, platforms/platform.h
- *     layouts                    strategies/layout.h, strategies/stack.h
+ *     layouts                    strategies/layout.h, strategies/software_stack.h
  *     the program of a step      strategies/train/train.h, sim/program.h
  *     planning                   strategies/search/plan.h (rehearses in processes of their own)
  *     one layout, rehearsed      strategies/search/rehearsals/rehearse.h (in a process of its own)
@@ -20,12 +20,12 @@
 #include "sim/engine/session.h"
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/layout.h"
-#include "strategies/problem.h"
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
-#include "strategies/stack.h"
+#include "strategies/software_stack.h"
 #include "strategies/train/train.h"
+#include "strategies/training_problem.h"
 #include "workloads/model.h"
 #include "workloads/requests.h"

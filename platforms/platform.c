@@ -4,14 +4,14 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/json.h"
 #include "base/nearest_names.h"
 #include "platforms/catalogue.h"
 #include "platforms/catalogue_names.h"
 #include "platforms/devices/power.h"
-#include "platforms/fabric/library.h"
-#include "platforms/facts.h"
+#include "platforms/fabric/collective_library.h"
+#include "platforms/platform_constants.h"
 #include "platforms/platform_private.h"
 
 #define NODES_MAX (1 << 20)

@@ -34,7 +34,7 @@ typedef struct {
 } RhSwitchLevel;
 
 typedef struct RhWiring RhWiring;   /* platforms/fabric/wiring.h */
-typedef struct RhLibrary RhLibrary; /* platforms/fabric/library.h */
+typedef struct RhLibrary RhLibrary; /* platforms/fabric/collective_library.h */
 
 /* Scheduling of packets on a busy link. */
 typedef enum {
@@ -112,7 +112,7 @@ typedef struct {
     RhFact launch_s;        /* once per call */
 } RhProtocolFacts;
 
-/* The run whose measured step a profile's constants were scaled to (calibrate/stacks/measured_run.h). */
+/* The run whose measured step a profile's constants were scaled to (calibrate/stacks/step_time_causes.h). */
 typedef struct {
     const char *stack, *model; /* interned; NULL: there is none */
     double residual_frac;      /* measured over predicted less 1, before the scale */

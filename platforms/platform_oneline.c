@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/units.h"
 #include "platforms/catalogue.h"
 #include "platforms/devices/generation.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "platforms/platform_private.h"
 
 #define TEMPLATE_OTHERWISE "dgx-h100"

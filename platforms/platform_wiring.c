@@ -1,8 +1,8 @@
 /* Reads "islands", "mesh", "torus" and "dragonfly" of a platform's file. */
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "platforms/fabric/wiring.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "platforms/platform_private.h"
 
 #define GROUPS_MAX 4096 /* keeps the links between them far inside int32 */

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/json.h"
 #include "platforms/catalogue.h"
-#include "platforms/fabric/protocol.h"
-#include "platforms/facts.h"
+#include "platforms/fabric/nccl_protocol.h"
+#include "platforms/platform_constants.h"
 #include "platforms/platform_private.h"
 
 #define SCHEMA "rehearse.profile/1"

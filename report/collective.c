@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "base/json.h"
-#include "base/table.h"
-#include "platforms/fabric/library.h"
+#include "base/text_table.h"
+#include "platforms/fabric/collective_library.h"
 #include "report/format.h"
 
 #define GB 1e9

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/json.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/format.h"
 #include "report/json_common.h"
 

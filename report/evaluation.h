@@ -1,8 +1,8 @@
 #pragma once
 /* Formats published runs beside their predictions as text, JSON and Markdown. Every function
  * returns a text the caller frees. */
+#include "accuracy/error_bar_record.h"
 #include "accuracy/evaluation.h"
-#include "accuracy/record.h"
 #include "base/json.h"
 
 /* Formats at most 40 lines, or with `verbose` every row, worst first; `record` was made from these

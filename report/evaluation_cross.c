@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "accuracy/group_errors.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/evaluation.h"
 #include "report/json_common.h"
 

@@ -2,8 +2,8 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "platforms/facts.h"
-#include "strategies/stack_file.h"
+#include "platforms/platform_constants.h"
+#include "strategies/software_stack_file.h"
 
 /* Writes a fact as a number and as text. */
 static void put_fact(RhJsonWriter *w, const char *key, RhQuantity kind, const RhFact *fact)

@@ -1,7 +1,7 @@
 #pragma once
 /* Formats the sources of a report's figures as JSON. */
 #include "report/report.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 /* Returns every constant that an answer may depend on, with value, kind and source: of the platform
  * with its switches, its devices, and the stack. Unset constants are omitted. Caller frees. */

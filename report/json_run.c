@@ -3,7 +3,7 @@
 #include "report/json_common.h"
 #include "report/warnings.h"
 #include "strategies/knobs.h"
-#include "strategies/stage_lists.h"
+#include "strategies/stage_layer_lists.h"
 
 void rh_put_or_null(RhJsonWriter *w, const char *key, double value, bool known)
 {

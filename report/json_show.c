@@ -1,9 +1,9 @@
 #include "report/json_show.h"
 
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "report/json_common.h"
 #include "strategies/framework_rules.h"
-#include "workloads/recipe.h"
+#include "workloads/precision_recipe.h"
 
 static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact)
 {

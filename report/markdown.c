@@ -1,7 +1,7 @@
 /* Formats results as Markdown tables, for notes and issues. */
 #include "base/units.h"
 #include "report/format.h"
-#include "report/plan/unsearched.h"
+#include "report/plan/unsearched_report.h"
 #include "report/report.h"
 #include "report/warnings.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/array.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/format.h"
 #include "report/json_common.h"
 #include "strategies/serve/results/service_metrics.h"

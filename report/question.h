@@ -14,5 +14,5 @@ typedef struct {
      * (strategies/search/memory_budget.h); 0: not requested. */
     double safe_bytes, most_bytes;
     const struct RhLaunchedBeside
-        *launched; /* plans of a launch: report/plan/launched.h; NULL: none */
+        *launched; /* plans of a launch: report/plan/launch_vs_plan.h; NULL: none */
 } RhQuestion;

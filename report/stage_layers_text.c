@@ -1,7 +1,7 @@
 /* Writes how many layers each pipeline stage holds. */
 #include "base/array.h"
 #include "report/report.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 
 /* Appends "11, 10 (6 times), 9". */
 static void append_counts(GString *out, const int32_t *layers, int32_t count)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/table.h"
-#include "platforms/facts.h"
+#include "base/text_table.h"
+#include "platforms/platform_constants.h"
 #include "report/format.h"
 
 #define COLUMNS    79

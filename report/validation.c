@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/json_common.h"
 
 #define WORST_ROWS 3

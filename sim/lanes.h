@@ -1,5 +1,5 @@
 #pragma once
-/* Tables of lanes and of reasons to wait: RhLane (sim/program.h) and RhWait (sim/run.h) are
+/* Tables of lanes and of reasons to wait: RhLane (sim/program.h) and RhWait (sim/program_result.h) are
  * generated from them; reports and `explain` read them.
  *
  * ROW(suffix of RH_LANE_, name, suffix of RH_WAIT_: the reason that is recorded when compute is

@@ -1,6 +1,6 @@
 #pragma once
 /* Memory in use on a GPU over a simulated step, by use: the ledger's allocations and frees
- * (sim/ledger.h) in program order. Each takes effect when its task begins, but not before the ones
+ * (sim/memory_ledger.h) in program order. Each takes effect when its task begins, but not before the ones
  * that precede it in program order. */
 #include "sim/task_intervals.h"
 

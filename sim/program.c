@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 
 RhProgram *rh_program_new(int32_t ranks_count)
 {

@@ -16,7 +16,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/expansion.h"
+#include "sim/collective_expansion.h"
 #include "sim/role_table.h"
 #include "sim/tier_copy.h"
 

@@ -2,7 +2,7 @@
 /* Makes a cost tree of a run: where the step time of the mean rank goes. */
 #include "base/cost_tree.h"
 #include "platforms/devices/power.h"
-#include "sim/run.h"
+#include "sim/program_result.h"
 
 /* Returns terms for kernels by phase and for every reason to wait; they sum to the run's step, and
  * the root states `step_time_s`. Caller frees. */

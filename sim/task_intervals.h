@@ -1,6 +1,6 @@
 #pragma once
 /* Index of a run's timeline by performer and task. The program and the run are borrowed. */
-#include "sim/run.h"
+#include "sim/program_result.h"
 
 typedef struct {
     const RhProgram *p;

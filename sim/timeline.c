@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
+#include "base/gzip_file.h"
 #include "base/json.h"
 
 #define READ_MAX ((gsize)64 << 20)

@@ -4,7 +4,7 @@
  * and lane that ran anything and a track of passes ("F 3", "B 3"), a counter of memory, arrows for
  * messages. At most 2,000,000 events; more is RH_ERROR_INPUT with the number and a way to get
  * fewer. Simulated and real runs are written in the same format, and read back for comparison. */
-#include "sim/run.h"
+#include "sim/program_result.h"
 
 /* One task of a timeline that was read. Strings are interned. */
 typedef struct {

@@ -174,7 +174,7 @@ static bool write_events(Writer *w, GError **error)
     return send_on(w, true, error) && g_output_stream_close(w->stream, NULL, error);
 }
 
-/* Writes into memory, as a file is written whole (base/file.c). */
+/* Writes into memory, as a file is written whole (base/text_input.c). */
 static bool write_memory(GOutputStream *raw, const RhProgram *p, const RhRun *run, GError **error)
 {
     g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, 6);

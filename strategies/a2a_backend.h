@@ -12,7 +12,7 @@
 
 #include "base/fact.h"
 #include "platforms/platform.h"
-#include "workloads/routing.h"
+#include "workloads/expert_routing.h"
 
 /* Constants of one direction. */
 typedef struct {

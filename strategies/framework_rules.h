@@ -4,7 +4,7 @@
  * by launches and by explanations. */
 #include "strategies/knobs.h"
 #include "strategies/layout.h"
-#include "strategies/problem.h"
+#include "strategies/training_problem.h"
 
 typedef struct {
     const char *when;  /* "zero>=2,pp>1" */

@@ -1,6 +1,6 @@
 /* Values of knobs as text. */
 #include "strategies/knobs.h"
-#include "strategies/stage_lists.h"
+#include "strategies/stage_layer_lists.h"
 
 bool rh_knob_is_silent(const RhKnob *knob, const RhLayout *layout)
 {

@@ -1,7 +1,7 @@
 /* Chooses the values of a knob that are tried: the next one, in the usual space and in the whole
  * space (knobs.h). */
 #include "strategies/knob_functions.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 
 bool rh_knob_next_in_range(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                            int32_t *value)

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "strategies/knob_functions.h"
-#include "strategies/stage_lists.h"
+#include "strategies/stage_layer_lists.h"
 
 static const char *const partition_names[] = {"even", "parameters", "work", "uniform", NULL};
 static const char *const stages_names[] = {"even", NULL};

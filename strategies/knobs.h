@@ -3,7 +3,7 @@
  * of plans, --fix, --limit, --what-if, help, completions and the space of the search are derived.
  * The rows are in knob_rows.h. */
 #include "strategies/layout.h"
-#include "strategies/problem.h"
+#include "strategies/training_problem.h"
 
 typedef enum { RH_COLUMN_NONE, RH_COLUMN_ALWAYS, RH_COLUMN_VARIES } RhKnobColumn;
 

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #include "strategies/schedules.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 /* RhLayout.recomputed_layers_count: rh_recompute_fewest_layers says how many. */
 #define RH_RECOMPUTED_FEWEST (-1)
 
-/* Degrees and micro-batches are at most this (legal.c multiplies them). */
+/* Degrees and micro-batches are at most this (legal_layouts.c multiplies them). */
 #define RH_LAYOUT_DEGREE_MAX (1 << 20)
 
 /* How tokens get to experts on other ranks: as often as experts are asked, or once to a node and

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/expression.h"
-#include "base/intern.h"
-#include "base/shell_line.h"
+#include "base/interned_strings.h"
+#include "base/shell_quote.h"
 #include "sweep/item_key.h"
 #include "sweep/study_axes.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 
 #define VALUES_MAX 100000 /* of one axis */
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "strategies/train/train.h"
-#include "workloads/operators/mixture.h"
+#include "workloads/operators/mixture_of_experts.h"
 
 /* A training list: a stage of a layout (-1 = the last), on so many GPUs in all. On a processor it is
  * in single precision. */

@@ -1,7 +1,7 @@
 #pragma once
 /* Names of the fields of a configuration (RhConfig), as family files and their rules state them: the path of a
  * field, as "moe.num_experts". Private to workloads/. */
-#include "workloads/families.h"
+#include "workloads/family_keys.h"
 
 typedef struct {
     const char *name;

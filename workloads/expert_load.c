@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/decimal.h"
+#include "base/decimal_parse.h"
 #include "base/error.h"
 #include "base/units.h"
 

@@ -2,7 +2,7 @@
 /* Reads a family file: workloads/families/NAME.json. docs/theory/workload.md has the form. Private to
  * workloads/, and to the fuzz target of this parser. */
 #include "base/json.h"
-#include "workloads/families.h"
+#include "workloads/family_keys.h"
 
 /* The families of one file: the first is called as the file is, the others are further model types with the same
  * rows. */

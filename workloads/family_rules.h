@@ -3,7 +3,7 @@
  * "ssm.n_groups = max(ssm.num_heads, 1)". Private to workloads/. */
 #include <stdbool.h>
 
-#include "workloads/families.h"
+#include "workloads/family_keys.h"
 
 /* Checks that `rule` is "FIELD = EXPRESSION" with known fields and an expression of base/expression.h.
  * Returns NULL, or what is wrong with it; the caller frees that. */

@@ -1,5 +1,5 @@
 /* Words by which configurations call the types of their layers. */
-#include "workloads/families.h"
+#include "workloads/family_keys.h"
 
 /* Layer types of families that list none: full attention, or attention within a window. */
 static const RhLayerType COMMON_WORDS[] = {{.word = "full_attention"},

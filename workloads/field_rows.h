@@ -1,7 +1,7 @@
 #pragma once
-/* How tables of keys are written in C: those of our own form (own_layers.c) and of `--set`. Private to
+/* How tables of keys are written in C: those of our own form (own_model_format.c) and of `--set`. Private to
  * workloads/. */
-#include "workloads/families.h"
+#include "workloads/family_keys.h"
 
 /* Beyond anything built or announced: larger values are typing errors. */
 #define LAYERS_MAX    4096

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "workloads/layer_steps.h"
+#include "workloads/expert_routing.h"
+#include "workloads/image_layer_graph.h"
 #include "workloads/numerics.h"
-#include "workloads/routing.h"
 
-/* A row of workloads/operators/; ops.h asks it for kernels, parameters, bytes. */
+/* A row of workloads/operators/; operator_costs.h asks it for kernels, parameters, bytes. */
 typedef struct RhOperator RhOperator;
 typedef enum { RH_NORM_NONE, RH_NORM_RMS, RH_NORM_LAYER } RhNorm;
 typedef enum { RH_POSITION_NONE, RH_POSITION_ROTARY, RH_POSITION_LEARNED } RhPosition;

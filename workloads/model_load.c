@@ -4,15 +4,15 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/json.h"
 #include "base/nearest_names.h"
-#include "workloads/hub.h"
-#include "workloads/hub_table.h"
+#include "workloads/hf_hub.h"
+#include "workloads/hf_hub_table.h"
 #include "workloads/model_private.h"
 #include "workloads/multimodal.h"
-#include "workloads/recipe.h"
-#include "workloads/stored_weights.h"
+#include "workloads/precision_recipe.h"
+#include "workloads/stored_weight_format.h"
 
 static double version_of(RhJson *doc, const RhJsonNode *root)
 {

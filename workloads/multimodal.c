@@ -1,7 +1,7 @@
 #include "workloads/multimodal.h"
 
 #include "base/catalogue_folders.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/json.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "workloads/model_private.h"
 
 #define FACTOR_MAX 1e6

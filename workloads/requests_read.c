@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/decimal.h"
+#include "base/decimal_parse.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/text_input.h"
 #include "base/units.h"
 #include "workloads/requests_json.h"
 

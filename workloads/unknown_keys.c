@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/nearest_names.h"
 #include "workloads/model_private.h"
 

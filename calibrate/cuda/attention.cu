@@ -7,7 +7,7 @@
 #include "calibrate/cuda/attention_cudnn.h"
 #include "calibrate/cuda/attention_own.h"
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/libraries.h"
+#include "calibrate/cuda/vendor_libraries.h"
 
 enum {
     Q = RK_CUDNN_Q,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/cuda/libraries.h"
+#include "calibrate/cuda/vendor_libraries.h"
 
 static void *library(void)
 {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "calibrate/cuda/kernel_math.h"
-#include "calibrate/cuda/pack.h"
+#include "calibrate/cuda/vector_load.h"
 
 #define RK_TILE         64
 #define RK_TILE_THREADS 128

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/pack.h"
 #include "calibrate/cuda/row_block.h"
+#include "calibrate/cuda/vector_load.h"
 
 #define THREADS 256
 

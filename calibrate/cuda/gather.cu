@@ -1,8 +1,8 @@
 /* Moves without arithmetic: embedding look-up, and [batch, tokens, heads, size] to [batch, heads,
  * tokens, size]. */
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/pack.h"
 #include "calibrate/cuda/row_block.h"
+#include "calibrate/cuda/vector_load.h"
 
 #define THREADS 256
 

@@ -3,8 +3,8 @@
 
 #include "calibrate/cuda/gemm_lt.h"
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/libraries.h"
 #include "calibrate/cuda/timing.h"
+#include "calibrate/cuda/vendor_libraries.h"
 
 static void operands(const RkSample *s, RkCase *c)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/cuda/libraries.h"
+#include "calibrate/cuda/vendor_libraries.h"
 
 #define WORKSPACE_BYTES ((size_t)64 << 20)
 #define TEXT_(x)        #x

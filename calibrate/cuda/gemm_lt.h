@@ -1,5 +1,5 @@
 #pragma once
-/* One GEMM through cuBLASLt, all matrices row by row, in the layout of its class (sample.h):
+/* One GEMM through cuBLASLt, all matrices row by row, in the layout of its class (kernel_sample.h):
  *
  *   gemm       out (m x n)  = a (m x k) times the transpose of b (n x k), a linear layer
  *   gemm_nn    out (m x n)  = a (m x k) times b (k x n), the gradient of its input

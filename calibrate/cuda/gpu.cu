@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calibrate/cuda/kernel_math.h"
-#include "calibrate/cuda/pack.h"
+#include "calibrate/cuda/vector_load.h"
 
 /* Lowest compute capability that CUDA 12 and 13 compile for. */
 #define SM_MIN      (CUDART_VERSION >= 13000 ? 75 : 70)

@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "calibrate/measure/errors.h"
-#include "calibrate/measure/sample.h"
+#include "calibrate/measure/kernel_sample.h"
 
 typedef struct {
     int index, sms, sm; /* sm: 90 for compute capability 9.0 */

@@ -6,7 +6,7 @@
 
 #include "calibrate/cuda/kernel_case.h"
 #include "calibrate/cuda/kernel_math.h"
-#include "calibrate/cuda/libraries.h"
+#include "calibrate/cuda/vendor_libraries.h"
 
 #define EXPERTS_MAX 1024
 

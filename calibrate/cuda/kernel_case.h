@@ -3,8 +3,8 @@
  *
  * A class is a file with one RkKernel in it and a row in kernel_table.cu. It names its operands,
  * launches itself on them, and knows the same result in double precision. */
+#include "calibrate/cuda/clock_power_meter.h"
 #include "calibrate/cuda/gpu.h"
-#include "calibrate/cuda/meter.h"
 
 #define RK_OPERANDS_MAX 12
 

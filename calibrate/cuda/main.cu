@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrate/cuda/clock_power_meter.h"
+#include "calibrate/cuda/kernel_server.h"
 #include "calibrate/cuda/measure.h"
-#include "calibrate/cuda/meter.h"
-#include "calibrate/cuda/serve.h"
-#include "calibrate/measure/program.h"
+#include "calibrate/measure/measure_main.h"
 
 static const char HELP[] =
     "Usage: rehearse-kernels [OPTION...]\n"
@@ -19,7 +19,7 @@ static const char HELP[] =
     "  --budget TIME     stop after this time, 4.5m by default (90s, 5m); the rest is left out\n"
     "  -o FILE           write there instead of standard output\n"
     "  --list LIST.csv   measure the kernels of a list alone and the list as a whole\n"
-    "  --serve LIST.csv  run lines of a list as standard input asks (calibrate/measure/orders.h)\n"
+    "  --serve LIST.csv  run lines of a list as standard input asks (calibrate/measure/kernel_server_protocol.h)\n"
     "  --device N        the GPU, 0 by default\n"
     "  --seed N          of the random data, 1 by default\n"
     "  --grid            print the designed grid as CSV and exit; needs no GPU\n"

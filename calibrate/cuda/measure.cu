@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/cuda/libraries.h"
-#include "calibrate/cuda/meter.h"
-#include "calibrate/cuda/whole.h"
-#include "calibrate/measure/grid.h"
+#include "calibrate/cuda/clock_power_meter.h"
+#include "calibrate/cuda/kernel_list_in_memory.h"
+#include "calibrate/cuda/vendor_libraries.h"
+#include "calibrate/measure/shape_grid.h"
 
 #define SAMPLE_S_MIN 0.03
 #define WARM_UP_S    0.5

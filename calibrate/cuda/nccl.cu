@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/cuda/libraries.h"
+#include "calibrate/cuda/vendor_libraries.h"
 
 #define GPUS_MAX 16
 #define CALLS    4 /* back to back in one repetition */
@@ -223,7 +223,7 @@ static double time_calls(const RkGpu *gpu, RkCase *c)
 
 #include <stdio.h>
 
-#include "calibrate/cuda/libraries.h"
+#include "calibrate/cuda/vendor_libraries.h"
 
 void rk_nccl_version(char *out, size_t size)
 {

@@ -1,8 +1,8 @@
 /* Rotary position embedding of [batch, tokens, heads, head size], halves rotated against each
  * other. */
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/pack.h"
 #include "calibrate/cuda/row_block.h"
+#include "calibrate/cuda/vector_load.h"
 
 /* Kernel of the rotation. One thread rotates one pack of the first half with its pack of the
  * second. `table`: [tokens, head size / 2] pairs of cosine and sine. */

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/pack.h"
 #include "calibrate/cuda/row_block.h"
+#include "calibrate/cuda/vector_load.h"
 
 template <typename T> static __device__ RkOnline row_statistics(const T *row, int64_t packs)
 {

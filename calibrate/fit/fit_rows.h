@@ -1,7 +1,7 @@
 #pragma once
 /* Raw rows as a fit wants them: kernels of one kind, some held out, and how far a model is off. */
 #include "calibrate/fit/fit_solve.h"
-#include "calibrate/kernels/raw.h"
+#include "calibrate/kernels/raw_samples.h"
 
 /* Which line of the report a row counts in. */
 typedef enum {

@@ -1,11 +1,11 @@
 #pragma once
-/* The factors of a surface (platforms/devices/surface.h) from measured times.
+/* The factors of a surface (platforms/devices/time_surface.h) from measured times.
  *
  * Minimises  sum w (log factor - log(measured / roofline))^2 + the squares of second differences
  * between neighbouring nodes, by alternating least squares: left factors given, right ones are
  * linear, and the other way round. w falls as 1 / |residual|, so that outliers do not pull; second
  * differences carry what is known to nodes without samples. */
-#include "platforms/devices/surface.h"
+#include "platforms/devices/time_surface.h"
 
 typedef struct {
     double at[3];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 
 static gint by_bytes(gconstpointer a, gconstpointer b)
 {

@@ -1,8 +1,8 @@
 #pragma once
-/* Curves of all-reduce inside a node (platforms/devices/peer_reduce.h) from an engine's table and NCCL's. */
+/* Curves of all-reduce inside a node (platforms/devices/p2p_allreduce.h) from an engine's table and NCCL's. */
 #include "calibrate/fit/fit_rows.h"
 #include "calibrate/surfaces/kernel_tables.h"
-#include "platforms/devices/peer_reduce.h"
+#include "platforms/devices/p2p_allreduce.h"
 
 /* `tables`: RhKernelTables. Of each size the quicker one, and never longer than a larger size. `held_out`:
  * errors at every second size when it is left out. False: there is no such table. */

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/kernels/kernels_fit.h"
 #include "platforms/catalogue_names.h"
 #include "platforms/platform.h"

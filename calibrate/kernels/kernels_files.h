@@ -1,6 +1,6 @@
 #pragma once
 /* Identifies files of raw samples: device, owner and clock. */
-#include "calibrate/kernels/raw.h"
+#include "calibrate/kernels/raw_samples.h"
 #include "platforms/devices/device.h"
 
 /* Checks that all files are of one GPU model, the device's. RH_ERROR_INPUT. `raws`: RhRaw. */

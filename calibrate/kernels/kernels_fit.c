@@ -4,11 +4,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/fit/sample_sufficiency.h"
 #include "calibrate/kernels/kernels_files.h"
 #include "calibrate/kernels/kernels_predict.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 
 /* Median error beyond which constants do not describe the times: of a format's single peak, of a
  * form. */

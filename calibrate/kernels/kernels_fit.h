@@ -9,7 +9,7 @@
  * the peak of each other format), attention forward, backward. What later fits need is fitted by
  * then. Kernels without a constant in the model (grouped GEMM, a GEMM beside a copy) are predicted
  * and reported. */
-#include "calibrate/fit/fit_correction.h"
+#include "calibrate/fit/fit_gemm_correction.h"
 #include "calibrate/fit/fit_profile.h"
 #include "calibrate/surfaces/surfaces_fit.h"
 

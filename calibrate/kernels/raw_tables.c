@@ -1,9 +1,9 @@
 /* Reads published tables of operators in CSV as raw samples; the columns identify the table. */
 #include <string.h>
 
-#include "base/intern.h"
-#include "calibrate/kernels/csv_format.h"
-#include "calibrate/kernels/raw_reading.h"
+#include "base/interned_strings.h"
+#include "calibrate/kernels/csv_columns.h"
+#include "calibrate/kernels/raw_table_row.h"
 #include "calibrate/kernels/raw_tables.h"
 
 #define SIDE_LEAST                                                                                 \

@@ -1,6 +1,6 @@
 #pragma once
 /* Published tables of operators as raw samples; raw.c takes them as it takes its own form. */
-#include "calibrate/kernels/raw.h"
+#include "calibrate/kernels/raw_samples.h"
 
 /* Does the text begin as a table that is known does? */
 bool rh_raw_table_begins(const char *text);

@@ -5,7 +5,7 @@
  * say nothing of the device. */
 #include <math.h>
 
-#include "calibrate/kernels/raw_reading.h"
+#include "calibrate/kernels/raw_table_row.h"
 
 #define MS 1e-3
 /* Shortest times used. Times are whole microseconds (means of them have more digits): for shorter

@@ -5,11 +5,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/kernels/kernels_files.h"
 #include "calibrate/links/links_rates.h"
-#include "platforms/fabric/protocol.h"
-#include "platforms/facts.h"
+#include "platforms/fabric/nccl_protocol.h"
+#include "platforms/platform_constants.h"
 #include "sim/collective/collective.h"
 
 #define TRAY_GPUS_MOST 16 /* more GPUs of a node than any server has: it is a rack */

@@ -9,7 +9,7 @@
  * takes (sim/collective). What rows inside a node tell is nvlink.*, what rows between nodes tell
  * nic.*; a constant that too few rows depend on stays as it is, which is said. */
 #include "calibrate/fit/fit_profile.h"
-#include "calibrate/links/links_segments.h"
+#include "calibrate/links/collective_time_segments.h"
 #include "calibrate/links/measured.h"
 #include "platforms/platform.h"
 

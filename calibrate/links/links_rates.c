@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/intern.h"
-#include "platforms/facts.h"
+#include "base/interned_strings.h"
+#include "platforms/platform_constants.h"
 
 /* Rates of one kind at its largest size. */
 typedef struct {

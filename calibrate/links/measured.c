@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/log_prefix_strip.h"
+#include "base/text_input.h"
 
 static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables,
                                                   &rh_format_osu,        &rh_format_nvbandwidth,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/links/measured_format.h"
 #include "sim/collective/collective_curve.h"
 

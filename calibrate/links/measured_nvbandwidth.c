@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/links/measured_format.h"
 
 #define GB        1e9

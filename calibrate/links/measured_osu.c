@@ -9,7 +9,7 @@
  * an all-gather's and an all-to-all's are meant, as MPI counts them. */
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/units.h"
 #include "calibrate/links/measured_format.h"
 

@@ -7,7 +7,7 @@
  *          0 2573.14 378.21 */
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/links/measured_format.h"
 
 #define GB        1e9

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
-#include "calibrate/kernels/csv_format.h"
+#include "base/interned_strings.h"
+#include "calibrate/kernels/csv_columns.h"
 #include "calibrate/links/measured_format.h"
 #include "platforms/devices/kernel.h"
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
-#include "calibrate/links/pingpong.h"
+#include "base/text_input.h"
+#include "calibrate/links/pingpong_fit.h"
 
 #define HEADER "kind,source,destination,bytes,seconds"
 /* of a message: larger ones take minutes to simulate packet by packet */

@@ -1,5 +1,5 @@
 /* Simulates a ping-pong. */
-#include "calibrate/links/pingpong.h"
+#include "calibrate/links/pingpong_fit.h"
 #include "sim/engine/workers/isolated_run.h"
 
 #define TRIPS 8 /* by then the token buckets of the links have settled */

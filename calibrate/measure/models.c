@@ -1,5 +1,5 @@
 /* Sizes of the models whose shapes are measured. */
-#include "calibrate/measure/grid.h"
+#include "calibrate/measure/shape_grid.h"
 
 #define HF "https://huggingface.co/"
 

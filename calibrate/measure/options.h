@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibrate/measure/sample.h"
+#include "calibrate/measure/kernel_sample.h"
 
 #ifdef __cplusplus
 extern "C" {

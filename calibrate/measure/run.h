@@ -3,7 +3,7 @@
  * and written as they come. What a device is and how it is timed is the caller's (RkDevice). */
 #include "calibrate/measure/errors.h"
 #include "calibrate/measure/options.h"
-#include "calibrate/measure/raw.h"
+#include "calibrate/measure/sample_files.h"
 
 #ifdef __cplusplus
 extern "C" {

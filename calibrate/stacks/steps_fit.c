@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
-#include "calibrate/stacks/steps_task.h"
+#include "base/interned_strings.h"
+#include "calibrate/stacks/steps_linear_fit.h"
 
 #define ROWS_PER_CONSTANT 4 /* distinct rows */
 #define GROUPS_BEYOND     2 /* number of groups beyond that of constants */

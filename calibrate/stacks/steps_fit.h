@@ -4,13 +4,13 @@
  * The model is the predicted step itself: the segment graph, times what a rehearsal of that row
  * adds to it (rehearsed again at what was found, until it stays). Loss, solver and intervals are
  * fit_solve.h's, from the stack's present values; a cluster is a group of rows that err together
- * (steps.h). How far off it is on others' runs is told by rows held out: by groups in five folds,
+ * (published_steps.h). How far off it is on others' runs is told by rows held out: by groups in five folds,
  * and each source by constants fitted without it (a clock that only that source knows is then the
  * mean of the others). docs/theory/stacks.md. */
 #include "base/deadline.h"
 #include "base/units.h"
 #include "calibrate/fit/fit_rows.h"
-#include "calibrate/stacks/reserve_fit.h"
+#include "calibrate/stacks/memory_reserve_fit.h"
 
 #define RH_STEPS_FOLDS 5
 

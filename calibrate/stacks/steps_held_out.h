@@ -1,10 +1,10 @@
 #pragma once
 /* A stack's constants and the clocks of devices without some rows of a table of published steps.
  *
- * The fit's linear form (steps_task.h) about the present values is made once, of the segment graphs of
+ * The fit's linear form (steps_linear_fit.h) about the present values is made once, of the segment graphs of
  * all rows; leaving rows out then is a solution of the linear form for the others. A clock that no row
  * tells is the mean of the others, and a network that none tells is the stack's. */
-#include "calibrate/stacks/steps_task.h"
+#include "calibrate/stacks/steps_linear_fit.h"
 
 typedef struct RhStepsHeldOut RhStepsHeldOut;
 

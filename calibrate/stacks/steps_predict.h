@@ -2,7 +2,7 @@
 /* Published steps through the model: a stack's constants, and the clocks of the devices, as facts
  * that may be varied; the steps they predict. */
 #include "base/deadline.h"
-#include "calibrate/stacks/steps.h"
+#include "calibrate/stacks/published_steps.h"
 
 #define RH_STEP_DEVICES_MAX  8
 #define RH_STEP_NETWORKS_MAX 8

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/intern.h"
-#include "calibrate/kernels/csv_format.h"
+#include "base/interned_strings.h"
+#include "base/text_input.h"
+#include "calibrate/kernels/csv_columns.h"
 
 #define SIDE_MOST  1099511627776.0 /* as in raw.c */
 #define HEADS_MOST 1048576.0
@@ -175,7 +175,7 @@ static bool read_cast(const Reading *r)
     return add_tabled(r, &row);
 }
 
-/* Experts that so many tokens ask, as in workloads/operators/routed.c. */
+/* Experts that so many tokens ask, as in workloads/operators/expert_tokens.c. */
 static double experts_asked(double tokens, double chosen, double experts)
 {
     return fmax(round(experts * (1 - pow(1 - fmin(chosen / experts, 1), tokens))), 1);

@@ -1,8 +1,8 @@
 #pragma once
-/* Published tables of single kernels of serving engines: what surfaces (platforms/devices/surface.h) are
+/* Published tables of single kernels of serving engines: what surfaces (platforms/devices/time_surface.h) are
  * fitted to. Which one a file is, its columns tell; aiconfigurator's are known. Knows the formats;
  * refuses to know any model. */
-#include "platforms/devices/surface.h"
+#include "platforms/devices/time_surface.h"
 
 typedef enum {
     RH_TABLED_KERNEL,

@@ -1,5 +1,5 @@
 #include "base/array.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/surfaces/surfaces_private.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "calibrate/fit/fit_rows.h"
 #include "calibrate/surfaces/kernel_tables.h"
 #include "platforms/devices/device.h"
-#include "platforms/devices/peer_reduce.h"
+#include "platforms/devices/p2p_allreduce.h"
 
 typedef struct {
     char *name; /* "gemm fp8", "gemm fp8, m <= 32" */

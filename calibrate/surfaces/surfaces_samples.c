@@ -105,7 +105,7 @@ static double stream_s(const RhSurfacesWork *w, double bytes)
 }
 
 /* Subtracts separate kernels of operators: copies of tokens into the order of experts and back, and
- * the activation between (workloads/operators/mixture.c). At least half of the time remains. */
+ * the activation between (workloads/operators/mixture_of_experts.c). At least half of the time remains. */
 static void subtract_streams(const RhSurfacesWork *w, GArray *samples)
 {
     for (guint i = 0; i < samples->len; i++) {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "cli/calibrate/fit_tables.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "report/format.h"
 #include "validate/serving/a2a_fit.h"

@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "calibrate/links/links_fit.h"
 #include "cli/calibrate/fit_tables.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "report/format.h"
 

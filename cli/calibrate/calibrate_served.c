@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "base/units.h"
 #include "cli/calibrate/fit_tables.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "validate/serving/served_fit.h"
 

@@ -5,7 +5,7 @@
 #include "cli/capacity/capacity_service.h"
 #include "cli/capacity/capacity_training.h"
 #include "cli/inputs/launch_input.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/parse/commands.h"
 
 #define TOKENS_MAX                                                                                 \

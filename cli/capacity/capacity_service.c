@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cli/capacity/capacity_ranges.h"
 #include "cli/capacity/prices.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/serve/serve_query.h"
 #include "report/capacity/capacity_page.h"

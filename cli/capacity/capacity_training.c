@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/capacity/capacity_query.h"
 #include "cli/capacity/prices.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/plan/inert_limits.h"
 #include "cli/unused_settings.h"

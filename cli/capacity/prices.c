@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "cli/output/terminal.h"
 #include "platforms/profile.h"
 #include "report/format.h"

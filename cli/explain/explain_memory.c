@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/table.h"
+#include "base/text_table.h"
 #include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"

@@ -1,9 +1,9 @@
 #include "cli/explain/explain_term.h"
 
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/format.h"
 #include "report/report.h"
-#include "strategies/search/explain/term_tasks.h"
+#include "strategies/search/explain/cost_term_tasks.h"
 
 #define ROWS_MAX 8
 

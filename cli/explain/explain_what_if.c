@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/explain/explain_cost_per_token.h"
 #include "cli/explain/explain_private.h"
-#include "cli/explain/explain_token.h"
 #include "cli/output/terminal.h"
-#include "report/answers.h"
+#include "report/explain_compare_json.h"
 #include "report/format.h"
 #include "report/plan/near_batches.h"
 #include "report/report.h"

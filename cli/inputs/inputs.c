@@ -3,18 +3,18 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/inputs/inputs_set.h"
+#include "cli/inputs/inputs_settings.h"
 #include "cli/inputs/launch_input.h"
 #include "cli/inputs/scenario.h"
 #include "cli/output/launch_files.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "platforms/devices/power.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "report/format.h"
 #include "report/next_command.h"
 #include "sim/collective/library_choice.h"
-#include "workloads/hub.h"
+#include "workloads/hf_hub.h"
 
 /* --- loading --- */
 

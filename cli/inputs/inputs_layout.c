@@ -2,7 +2,7 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/error.h"
-#include "cli/inputs/result.h"
+#include "cli/inputs/result_file.h"
 #include "strategies/train/open_knobs.h"
 
 bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, GError **error)

@@ -7,7 +7,7 @@
 #include "platforms/platform.h"
 #include "report/format.h"
 #include "strategies/knobs.h"
-#include "strategies/stack.h"
+#include "strategies/software_stack.h"
 
 static void add_words(GPtrArray *words, const char *name, char *value)
 {

@@ -1,9 +1,9 @@
 #include "cli/inputs/log_inputs.h"
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/gzip_file.h"
 #include "validate/runs/gpu_trace.h"
-#include "validate/runs/run_findings.h"
+#include "validate/runs/run_plausibility.h"
 
 #define FILE_MAX ((gsize)256 << 20)
 

@@ -1,5 +1,5 @@
 /* Asks the question of a result again: its inputs loaded, its layout performed. */
-#include "cli/inputs/result.h"
+#include "cli/inputs/result_file.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "cli/multi_job/job_list.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/unused_settings.h"
 #include "report/json_facts.h"

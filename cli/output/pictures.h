@@ -1,7 +1,7 @@
 #pragma once
 /* Pictures of a result, in a report or as files NAMEgantt.svg, NAMEmemory.svg, NAMEpareto.svg. */
-#include "cli/output/output.h"
-#include "sim/run.h"
+#include "cli/output/output_file.h"
+#include "sim/program_result.h"
 
 typedef struct {
     char *gantt, *memory, *pareto, *links; /* SVG; NULL: not drawn */

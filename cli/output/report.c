@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
-#include "cli/inputs/result.h"
-#include "cli/output/output.h"
+#include "base/text_input.h"
+#include "cli/inputs/result_file.h"
+#include "cli/output/output_file.h"
 #include "cli/output/pictures.h"
 #include "cli/parse/commands.h"
 #include "report/format.h"

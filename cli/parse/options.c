@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/nearest_names.h"
 #include "cli/inputs/launch_input.h"
-#include "cli/inputs/result.h"
+#include "cli/inputs/result_file.h"
 #include "cli/parse/commands.h"
 
 #define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))

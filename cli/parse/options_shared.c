@@ -1,8 +1,8 @@
 #include "cli/parse/options_shared.h"
 
-#include "strategies/stack.h"
+#include "strategies/software_stack.h"
 #include "workloads/model.h"
-#include "workloads/recipe.h"
+#include "workloads/precision_recipe.h"
 
 #define INPUT_ROWS                                                                                 \
     RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",                              \

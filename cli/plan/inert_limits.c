@@ -1,9 +1,9 @@
 #include "cli/plan/inert_limits.h"
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/array.h"
 #include "cli/output/terminal.h"
-#include "strategies/search/evidence_key.h"
+#include "strategies/search/error_bar_key.h"
 
 static const RhConstraint *all_of(const GArray *constraints)
 {

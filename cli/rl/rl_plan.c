@@ -4,16 +4,16 @@
 
 #include "base/error.h"
 #include "cli/inputs/inputs.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/rl/rl_words.h"
+#include "cli/rl/rl_options.h"
 #include "report/rl/rl_picture.h"
 #include "report/rl/rl_report.h"
 #include "strategies/rl/algorithms/algorithms.h"
 #include "strategies/rl/emitters/emitters.h"
 #include "strategies/rl/placements/placements.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 typedef struct {
     const RhArguments *a;

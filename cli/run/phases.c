@@ -1,7 +1,7 @@
 #include "cli/run/phases.h"
 
 #include "base/error.h"
-#include "cli/run/run_words.h"
+#include "cli/run/run_options.h"
 #include "report/report.h"
 #include "workloads/model.h"
 

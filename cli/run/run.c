@@ -2,12 +2,12 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/run/run_query.h"
 #include "report/format.h"
-#include "report/run/run_over_time.h"
+#include "report/run/run_answer.h"
 #include "report/run/run_picture.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/policies/policies.h"

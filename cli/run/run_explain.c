@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cli/inputs/result.h"
-#include "cli/output/output.h"
+#include "cli/inputs/result_file.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/parse/options.h"

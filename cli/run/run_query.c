@@ -11,7 +11,7 @@
 #include "strategies/run/policies/policies.h"
 #include "strategies/run/step_jitter.h"
 #include "strategies/search/capacity/elastic_plan.h"
-#include "strategies/search/colocation/checkpoint_beside.h"
+#include "strategies/search/colocation/checkpoint_interference.h"
 #include "strategies/search/plan.h"
 
 #define NICS_LEFT_FRAC 0.05 /* of a checkpoint that would take them whole: it shares */

@@ -1,7 +1,7 @@
 #pragma once
 /* A question of `run`, read from its options: the step, the failures, the checkpoints, all before anything is drawn. */
 #include "cli/inputs/inputs.h"
-#include "cli/run/run_words.h"
+#include "cli/run/run_options.h"
 #include "strategies/run/run_statistics.h"
 #include "strategies/search/rehearsals/rehearse.h"
 

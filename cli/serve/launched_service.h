@@ -1,7 +1,7 @@
 #pragma once
 /* `--from FILE`: model, number format and deployment of a command that starts a server. */
 #include "cli/inputs/inputs.h"
-#include "strategies/serve/launch/launch_deployment.h"
+#include "strategies/serve/launch/deployment_from_commands.h"
 
 /* Reads the file of --from into *launch, which the caller frees, with the keys of -s over its own,
  * and fills in the model and the format that are not given by options of their own. Without --from

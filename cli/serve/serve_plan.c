@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "cli/capacity/prices.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/serve/launched_beside.h"
+#include "cli/serve/serve_plan_from_launch.h"
 #include "cli/serve/serve_query.h"
 #include "report/json_facts.h"
 #include "report/serve/service_page.h"

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/serve/served_inputs.h"
+#include "cli/serve/serve_simulate_inputs.h"
 #include "cli/unused_settings.h"
 #include "report/format.h"
 

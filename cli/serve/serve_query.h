@@ -6,7 +6,7 @@
 #include "report/serve/serve.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 typedef struct {
     const RhArguments *a; /* borrowed */

@@ -3,14 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/decimal.h"
+#include "base/decimal_parse.h"
 #include "base/error.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "report/format.h"
 
 /* How many are drawn where that is not said: at least so many, and so many seconds of a rate that is given (a steady
- * window takes time), as rates that are looked for are held (serve_rate.c). */
+ * window takes time), as rates that are looked for are held (serve_rate_check.c). */
 #define COUNT_DRAWN  1000
 #define COUNT_LOOKED 40000 /* where a rate is looked for */
 #define COUNT_MOST   1000000

@@ -3,17 +3,17 @@
 
 #include "base/error.h"
 #include "cli/inputs/inputs.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/serve/served_inputs.h"
+#include "cli/serve/serve_simulate_inputs.h"
 #include "cli/unused_settings.h"
 #include "report/json_facts.h"
 #include "report/serve/serve.h"
 #include "report/serve/service_page.h"
-#include "strategies/serve/results/patient_clients.h"
+#include "strategies/serve/results/overload_check.h"
 #include "strategies/serve/results/service_program.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 /* A service that was played. */
 typedef struct {

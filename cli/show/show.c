@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/nearest_names.h"
-#include "cli/inputs/inputs_set.h"
-#include "cli/output/output.h"
+#include "cli/inputs/inputs_settings.h"
+#include "cli/output/output_file.h"
 #include "cli/parse/commands.h"
 #include "cli/show/show_machine.h"
 #include "cli/show/show_playground.h"
@@ -18,8 +18,8 @@
 #include "report/text_device.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
-#include "strategies/stack.h"
-#include "workloads/recipe.h"
+#include "strategies/software_stack.h"
+#include "workloads/precision_recipe.h"
 
 static void print_json(const RhArguments *a, RhShowTopic topic, const GPtrArray *items)
 {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
-#include "cli/output/output.h"
+#include "base/gzip_file.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "platforms/machine/machine.h"
 

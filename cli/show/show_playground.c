@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/inputs/inputs.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "report/playground.h"
 

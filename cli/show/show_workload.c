@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/format.h"
 #include "workloads/model.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 static bool list_workloads(GError **error)
 {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/shell_line.h"
+#include "base/shell_quote.h"
 #include "cli/job_rank.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/sweep/sweep_run.h"

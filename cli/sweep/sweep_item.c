@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/command_dispatch.h"
 #include "cli/hard_timeout.h"
-#include "cli/run_command.h"
 #include "cli/sweep/sweep_commands.h"
 
 /* The words of an item and those by which its answer is one JSON document; borrowed words, the array

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/sweep/sweep_commands.h"
 #include "report/page/page.h"

@@ -2,17 +2,17 @@
 
 #include <stdio.h>
 
+#include "accuracy/error_bar_record.h"
 #include "accuracy/group_errors.h"
-#include "accuracy/record.h"
 #include "base/error.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "report/evaluation.h"
 #include "report/json_facts.h"
 #include "report/page/page.h"
 #include "report/pictures/scatter.h"
 #include "validate/cases/cases.h"
-#include "validate/serving/a2a.h"
+#include "validate/serving/a2a_published.h"
 #include "validate/serving/kv_cache_sizes.h"
 #include "validate/serving/served.h"
 #include "validate/serving/server_timeline.h"

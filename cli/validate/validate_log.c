@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "cli/inputs/log_inputs.h"
-#include "cli/output/output.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "report/evaluation.h"
 #include "report/format.h"
-#include "strategies/search/evidence_key.h"
-#include "strategies/train/stream_pools.h"
+#include "strategies/search/error_bar_key.h"
+#include "strategies/train/stream_memory_pools.h"
 #include "validate/runs/findings.h"
-#include "validate/runs/run_findings.h"
+#include "validate/runs/run_plausibility.h"
 
 /* The part of the predicted peak that a log's peak covers. */
 static double counted_bytes(const RhInputs *in, const RhLayout *layout, const RhRunLog *log)

@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
-#include "base/table.h"
-#include "cli/output/output.h"
+#include "base/interned_strings.h"
+#include "base/text_table.h"
+#include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
-#include "cli/serve/served_inputs.h"
+#include "cli/serve/serve_simulate_inputs.h"
 #include "report/evaluation.h"
 #include "report/format.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "validate/runs/findings.h"
-#include "validate/runs/service_findings.h"
+#include "validate/runs/service_plausibility.h"
 #include "validate/runs/service_result.h"
 
 #define HEAD_BYTES   65536

@@ -1,6 +1,6 @@
 #include "platforms/devices/calibrated_range.h"
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 
 #define SHAPE_MOST ((int64_t)1 << 40)
 

@@ -4,12 +4,12 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "platforms/catalogue.h"
 #include "platforms/catalogue_names.h"
 #include "platforms/devices/generation.h"
-#include "platforms/facts.h"
 #include "platforms/platform.h"
+#include "platforms/platform_constants.h"
 
 static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
 {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/intern.h"
-#include "platforms/facts.h"
+#include "base/interned_strings.h"
+#include "platforms/platform_constants.h"
 
 /* Median over the matrices of 16 M elements and more, with 1 to 32 rows. */
 #define FEW_ROWS_OF(system)                                                                        \

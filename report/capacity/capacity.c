@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/capacity/capacity_words.h"
 #include "report/format.h"
 #include "report/next_command.h"
-#include "strategies/search/evidence_key.h"
+#include "strategies/search/error_bar_key.h"
 
 #define ROWS_MAX    20
 #define SIZES_NAMED 8    /* chosen sizes, at most */

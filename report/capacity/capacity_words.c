@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "report/format.h"
 
 #define BINDS_LEAST 0.05

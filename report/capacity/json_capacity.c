@@ -1,7 +1,7 @@
 /* Writes rehearse.capacity/1 and rehearse.capacity-service/1, whose common parts are written once. */
 #include <string.h>
 
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "report/capacity/capacity_service.h"
 #include "report/capacity/capacity_words.h"
 #include "report/json_common.h"

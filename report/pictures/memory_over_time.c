@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "report/pictures/svg.h"
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 
 #define LEFT    60.0
 #define WIDTH   560.0

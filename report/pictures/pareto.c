@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/pictures/labels.h"
+#include "report/pictures/label_placement.h"
 #include "report/pictures/svg.h"
 
 #define LEFT   64.0

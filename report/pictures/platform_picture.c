@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/format.h"
 #include "report/pictures/canvas.h"
 

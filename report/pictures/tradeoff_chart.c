@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "report/pictures/labels.h"
+#include "report/pictures/label_placement.h"
 #include "report/pictures/svg.h"
 
 #define LEFT   56.0

@@ -1,11 +1,11 @@
 #include <math.h>
 
-#include "report/colocated_jobs.h"
 #include "report/json_common.h"
-#include "report/plan/families.h"
-#include "report/plan/launched.h"
+#include "report/plan/launch_vs_plan.h"
+#include "report/plan/layout_families.h"
 #include "report/plan/near_batches.h"
-#include "report/plan/unsearched.h"
+#include "report/plan/unsearched_report.h"
+#include "report/plan_with_jobs_report.h"
 #include "report/warnings.h"
 #include "strategies/launch/launch.h"
 

@@ -1,10 +1,10 @@
 /* Formats the table of plans; columns with equal cells are left out. */
 #include <string.h>
 
-#include "base/table.h"
+#include "base/text_table.h"
 #include "base/units.h"
 #include "report/format.h"
-#include "report/plan/families.h"
+#include "report/plan/layout_families.h"
 #include "report/plan/text_plan.h"
 #include "strategies/knobs.h"
 

@@ -3,10 +3,10 @@
  * the caller frees. Terms are defined in docs/theory/serving.md. */
 #include "report/report.h"
 #include "report/serve/serve_cache.h"
-#include "strategies/search/services/serve_day.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/search/services/serve_extrapolation.h"
 #include "strategies/search/services/serve_plan.h"
+#include "strategies/search/services/servers_per_hour.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
 #include "workloads/requests.h"
@@ -56,7 +56,7 @@ void rh_put_serve_day(RhJsonWriter *w, const RhServeDay *day);
 char *rh_report_serve_plan_csv(const RhServePlan *plan);
 typedef struct {
     const char *name;   /* path or name by which the server loads it */
-    const char *recipe; /* precision recipe (workloads/recipe.h) */
+    const char *recipe; /* precision recipe (workloads/precision_recipe.h) */
 } RhLaunchedModel;
 /* Returns a launch command for each pool; NULL for servers without one. */
 char *rh_report_serve_launch(const RhDeployment *deployment, const RhLaunchedModel *model);

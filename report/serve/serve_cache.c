@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 #include "report/format.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 #define TOKENS_MAX (INT64_C(1) << 30) /* more are counted where a token takes no memory */
 

@@ -6,8 +6,8 @@
 #include "report/format.h"
 #include "report/serve/serve.h"
 #include "strategies/serve/launch/serving_engine.h"
-#include "workloads/hub.h"
-#include "workloads/recipe.h"
+#include "workloads/hf_hub.h"
+#include "workloads/precision_recipe.h"
 
 static void add_word(GString *out, const char *flag, const char *word)
 {

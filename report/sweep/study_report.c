@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/table.h"
+#include "base/text_table.h"
 #include "report/format.h"
 #include "sweep/effects.h"
 

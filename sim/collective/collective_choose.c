@@ -2,8 +2,8 @@
  * library would take. */
 #include <math.h>
 
-#include "platforms/fabric/library.h"
-#include "platforms/fabric/protocol.h"
+#include "platforms/fabric/collective_library.h"
+#include "platforms/fabric/nccl_protocol.h"
 #include "sim/collective/algorithm.h"
 #include "sim/collective/library_choice.h"
 

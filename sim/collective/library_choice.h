@@ -1,7 +1,7 @@
 #pragma once
 /* Choice of a library for one group of ranks, by its table: which algorithms an operation of a size
  * may take. */
-#include "platforms/fabric/library.h"
+#include "platforms/fabric/collective_library.h"
 #include "sim/program.h"
 
 typedef struct RhLibraryChoice RhLibraryChoice;

@@ -1,5 +1,5 @@
 /* Rates of steps: by the platform's single line, or by the protocol's own. */
-#include "platforms/fabric/protocol.h"
+#include "platforms/fabric/nccl_protocol.h"
 #include "sim/collective/algorithm.h"
 
 RhAlgo rh_collective_plain(RhAlgo algo)

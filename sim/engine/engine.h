@@ -1,7 +1,7 @@
 #pragma once
 /* The rehearsal: simulates a program on a platform with SimGrid's clock and max-min shared links.
  *
- * Fold (fold.h): ranks are coloured by role and by the links their flows use until all ranks of a
+ * Fold (symmetry_fold.h): ranks are coloured by role and by the links their flows use until all ranks of a
  * colour behave the same; one representative per colour is simulated, on quotient links. `unfolded`
  * gives every rank its own colour. One SimGrid engine lives per process and cannot be made again,
  * so a process can run one rehearsal: isolated_run.h runs each in a child. Nothing here forks or
@@ -19,7 +19,7 @@
 #include "sim/collective/uncontended_times.h"
 #include "sim/engine/fold_cache.h"
 #include "sim/program.h"
-#include "sim/run.h"
+#include "sim/program_result.h"
 
 typedef struct {
     bool unfolded;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "sim/engine/engine.h"
-#include "sim/engine/fold.h"
 #include "sim/engine/folded_network.h"
 #include "sim/engine/session.h"
+#include "sim/engine/symmetry_fold.h"
 #include "sim/engine/traffic.h"
 #include "sim/program_join.h"
 

@@ -1,5 +1,5 @@
 /* Performs message by message, for platforms whose ranks communicate through a network stack: every
- * rank at its own pace (sim/expansion.h), every link a server of packets, store and forward. A
+ * rank at its own pace (sim/collective_expansion.h), every link a server of packets, store and forward. A
  * message is cut into packets that wait on each link of the route in turn; a link serves one at a
  * time, so each is a timer. An idle link lets a burst through: a token bucket, kept as the time at
  * which the bucket would be full again (GCRA, ITU-T I.371). The receiver has the message the
@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/collective_expansion.h"
 #include "sim/engine/packet_links.h"
-#include "sim/expansion.h"
 
 #define NONE (-1)
 

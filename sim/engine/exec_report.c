@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "sim/engine/exec_private.h"
-#include "sim/run.h"
+#include "sim/program_result.h"
 
 /* Is the wait before a collective caused by the pipeline? In backward under sequence parallelism
  * the first gather waits for the next stage's message; and a collective of several stages waits for

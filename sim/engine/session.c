@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "sim/engine/exec.h"
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 
 typedef struct {
     char *name;

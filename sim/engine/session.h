@@ -11,7 +11,7 @@
  *     rh_session_close(s);
  *
  * Programs are admitted with their placement before the first run, because all of them together
- * decide which ranks behave alike (fold.h); then each can be submitted any number of times. Links
+ * decide which ranks behave alike (symmetry_fold.h); then each can be submitted any number of times. Links
  * carry the flows of all running programs, and GPUs hold the memory of their programs. Two programs
  * may use the same GPU, but not at the same time, unless one of them has no kernels: that is work of the hosts. One session lives per process; isolated_run.h
  * helps. */

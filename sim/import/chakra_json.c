@@ -3,8 +3,8 @@
  * stand in "attr" or beside the rest. */
 #include <string.h>
 
-#include "base/decimal.h"
-#include "sim/import/chakra.h"
+#include "base/decimal_parse.h"
+#include "sim/import/chakra_node.h"
 
 static const char *find(const RhJsonNode *object, const char *const *keys)
 {

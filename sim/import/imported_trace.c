@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "sim/map64.h"
 
 RhImportedTrace *rh_imported_trace_new(const char *format, double eager_bytes)

@@ -1,6 +1,6 @@
 #pragma once
 /* Program from a file of another tool: the operations of every rank, with their dependencies.
- * Readers (goal.c, chakra*.c) make it, and rh_imported_trace_program() (program.c) converts it to a
+ * Readers (goal_read.c, chakra*.c) make it, and rh_imported_trace_program() (program.c) converts it to a
  * RhProgram.
  *
  * Operations of a rank are in the order of its file. There are no lanes yet: two operations without
@@ -66,7 +66,7 @@ typedef struct {
     GPtrArray *teams;    /* interned names of groups; "" is all ranks */
     GPtrArray *files;    /* owned names: one for all ranks, or one each */
     GPtrArray *docs;     /* RhJson, kept for their places; as files, or empty */
-    int64_t left_out;    /* control dependencies ignored by chakra.c */
+    int64_t left_out;    /* control dependencies ignored by chakra_node.c */
     int64_t untimed;     /* computations of a GPU without a duration: they take no time */
     int64_t queued; /* operations that also wait for a lane, for lack of streams (RH_STREAMS_MAX) */
     char *hash;     /* SHA-256 of the files, hex */
@@ -115,7 +115,7 @@ RhImportedTrace *rh_imported_trace_load(const char *path, int32_t ranks,
 
 /* --- to a program --- */
 /* Steps of operations in an order in which no lane can block: by the time at which each would be
- * ready if messages had idle links and calculations of one processor took turns. Made by order.c.
+ * ready if messages had idle links and calculations of one processor took turns. Made by operation_order.c.
  */
 typedef enum {
     RH_IMPORTED_END,     /* the operation itself */
@@ -143,7 +143,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhImportedOrder, rh_imported_trace_order_free)
 double rh_imported_trace_compute_s(const RhImportedOp *op, const RhDevice *device);
 
 /* Describes the members of a team (ascending) as a strided pattern: strides with their periods;
- * returns their number, -1 where there is no such pattern. Made by groups.c. */
+ * returns their number, -1 where there is no such pattern. Made by strided_groups.c. */
 int32_t rh_imported_trace_spans(const int32_t *members, int32_t count, int32_t ranks,
                                 RhStride spans[RH_STRIDES_MAX], int32_t periods[RH_STRIDES_MAX]);
 

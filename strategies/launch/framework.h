@@ -1,8 +1,8 @@
 #pragma once
 /* A framework as a table of words. Private to this folder. */
 #include "strategies/knobs.h"
+#include "strategies/launch/framework_settings.h"
 #include "strategies/launch/launch.h"
-#include "strategies/launch/rows.h"
 #include "workloads/features.h"
 
 /* CUDA's default (CUDA C++ programming guide, environment variables), set explicitly to override an

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "strategies/launch/megatron.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 
 /* Figures that Megatron-LM alone has, beside RhLaunchJobField. */
 enum {

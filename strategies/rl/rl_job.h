@@ -3,7 +3,7 @@
  *
  * In a step servers answer every prompt several times (a *group*), each answer gets a reward, and
  * the trainer updates the weights once or several times (minibatches). Knows nothing of GPUs. */
-#include "workloads/documents.h"
+#include "workloads/document_packing.h"
 #include "workloads/requests.h"
 
 /* Computation of an algorithm beside answers: passes over all tokens of a step, in passes of the

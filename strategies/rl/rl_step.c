@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/events.h"
+#include "sim/event_queue.h"
 
 typedef struct {
     double t_start_s, t_ended_s, t_sent_s; /* of its last answer; servers have its update */

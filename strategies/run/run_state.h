@@ -1,6 +1,6 @@
 #pragma once
 /* A run under way, which policies see and change when something fails. */
-#include "sim/events.h"
+#include "sim/event_queue.h"
 #include "strategies/run/training_run.h"
 
 typedef enum {

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "accuracy/record.h"
-#include "strategies/search/evidence_key.h"
+#include "accuracy/error_bar_record.h"
+#include "strategies/search/error_bar_key.h"
 
 RhMemoryBudget rh_memory_budget(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                                 double risk)

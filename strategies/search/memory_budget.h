@@ -8,6 +8,6 @@ typedef struct {
 } RhMemoryBudget;
 
 /* Ranked is what a --limit says; else what is at most that likely to run out of memory, by measured
- * runs (accuracy/record.h), or all that fits where none are known. */
+ * runs (accuracy/error_bar_record.h), or all that fits where none are known. */
 RhMemoryBudget rh_memory_budget(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                                 double risk);

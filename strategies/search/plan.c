@@ -14,7 +14,7 @@
 #include "strategies/search/funnel/similarity.h"
 #include "strategies/search/plan_answer.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/search/suggest.h"
+#include "strategies/search/suggest_changes.h"
 #include "strategies/train/recompute_layers.h"
 
 #define BATCH       8

@@ -4,7 +4,7 @@
 
 #include "strategies/search/colocation/plan_with_jobs.h"
 #include "strategies/search/funnel/similarity.h"
-#include "strategies/search/suggest.h"
+#include "strategies/search/suggest_changes.h"
 
 RhPlan *rh_plan_new(void)
 {

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/nearest_names.h"
 #include "strategies/serve/iteration/iteration.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "strategies/serve/service/autoscaling.h"
 #include "strategies/serve/service/router.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "platforms/profile.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 const char *rh_server_profile(const RhServerProfiles *profiles, const char *device)
 {

@@ -171,7 +171,7 @@ RhBoundaryMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_
 }
 
 /* Sets the link rates of kernels that send each token once. A job for which these are not known is
- * not legal (legal.c). */
+ * not legal (legal_layouts.c). */
 static void set_pace(RhShard *shard)
 {
     const RhA2aBackend *kernels =

@@ -2,7 +2,7 @@
 /* Block costs: kernels with their times on the device, parameters and activation bytes of a rank's
  * share of each block, for one (tp, cp, sp, micro-batch, recompute). The program builder, the
  * closed form of memory and the bounds read the same block costs, so they agree by construction. */
-#include "strategies/train/grid.h"
+#include "strategies/train/rank_grid.h"
 #include "strategies/train/train.h"
 
 /* Bytes of the fp32 master copy of a parameter, which the optimizer updates if weights are

@@ -1,7 +1,7 @@
 #pragma once
 /* State shared by the files of the builder. Private to these files. */
-#include "strategies/train/algorithm_choice.h"
-#include "strategies/train/build.h"
+#include "strategies/train/collective_algorithm_choice.h"
+#include "strategies/train/program_build.h"
 #include "strategies/train/stage_program.h"
 
 /* Maximum number of pending tasks that the next kernel of a stage waits for: the latest of each

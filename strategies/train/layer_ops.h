@@ -5,7 +5,7 @@
  * A pass is built from its blocks: kernels in order and, at the hooks between them, the
  * communication that parallelisms add (train/parallelism/parallelism.h). */
 #include "strategies/train/block_cost.h"
-#include "strategies/train/grid.h"
+#include "strategies/train/rank_grid.h"
 #include "strategies/train/schedules/schedule.h"
 
 /* Maximum number of parts of one kernel task; further parts go to the next task. */

@@ -6,7 +6,7 @@
  * direction, the micro-batch holds the kept bytes of layers 0 to k, and k's working bytes. Where
  * backward runs in two halves, the first frees nothing. */
 #include "strategies/train/memory.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Memory in closed form: computes the peak of a stage from the numbers of layers and of
- * micro-batches in flight, without a program. The builder allocates layer by layer (build.c); a
+ * micro-batches in flight, without a program. The builder allocates layer by layer (program_build.c); a
  * property test compares the two peaks.
  *
  * Tables are made in steps that layouts share: chunks of a (shard, split), their peaks under a

@@ -1,6 +1,6 @@
 #include "strategies/train/pipeline_profile.h"
 
-#include "strategies/train/schedule_path.h"
+#include "strategies/train/schedule_critical_path.h"
 
 #include <string.h>
 

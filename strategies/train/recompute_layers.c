@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 
 /* A stage in which the first layers of each chunk are recomputed, equally many in each. */
 typedef struct {

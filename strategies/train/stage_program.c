@@ -1,6 +1,6 @@
 #include "strategies/train/stage_program.h"
 
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "strategies/train/parallelism/parallelism.h"
 
 /* Adds a layer. `stays`: as in rh_layer_offload(). */

@@ -3,10 +3,10 @@
  *
  * Parallelisms (parallelism/) and schedules (schedules/) compose: each is one file and one table
  * row, and acts only at its own hooks. See ARCHITECTURE.md. */
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 #include "sim/program.h"
 #include "strategies/layout.h"
-#include "strategies/problem.h"
+#include "strategies/training_problem.h"
 
 /* Can any layout of the job be legal (enough GPUs, positions for the sequence)? If not, returns
  * false with RH_ERROR_USAGE and the reason. */

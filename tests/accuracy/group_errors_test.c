@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "accuracy/group_errors.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "tests/kit/testkit.h"
 
 static void add(RhEvaluation *evaluation, const char *group, double measured_s, double bar_frac)

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
+#include "base/child_process.h"
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/json.h"

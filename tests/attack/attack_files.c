@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "tests/attack/attack.h"
 
 static void write_file(const char *path, const GString *text)

@@ -1,7 +1,7 @@
 /* Command lines, --set, layouts and one-line platforms. */
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "tests/attack/attack.h"
 
 static const char *const models[] = {"llama-3.2-1b", "gpt2", "llama-3.1-8b", "qwen2.5-0.5b", NULL};

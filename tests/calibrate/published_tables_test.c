@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "calibrate/kernels/raw.h"
+#include "calibrate/kernels/raw_samples.h"
 #include "calibrate/links/measured.h"
 #include "tests/kit/testkit.h"
 

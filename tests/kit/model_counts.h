@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/kit/testkit.h"
 #include "workloads/model.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 #define SHAPE(type, layers, hidden, heads, kv, ffn, vocab)                                         \
     "'model_type': '" type "', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden          \

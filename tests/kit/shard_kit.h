@@ -1,6 +1,6 @@
 #pragma once
 /* A rank's share of a layer as stacks of today run it, and what its kernels do. */
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 /* bf16, and every fused kernel that there is. */
 RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch);

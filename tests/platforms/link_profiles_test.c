@@ -1,5 +1,5 @@
 /* Profiles of links that are shipped: what they make of collectives that were timed. */
-#include "platforms/fabric/protocol.h"
+#include "platforms/fabric/nccl_protocol.h"
 #include "platforms/profile.h"
 #include "sim/collective/collective.h"
 #include "tests/kit/testkit.h"

@@ -6,7 +6,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "tests/kit/testkit.h"
 
 static RhJson *load(const char *name)

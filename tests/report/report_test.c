@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "accuracy/record.h"
-#include "base/intern.h"
+#include "accuracy/error_bar_record.h"
+#include "base/interned_strings.h"
 #include "base/json.h"
 #include "report/evaluation.h"
 #include "report/format.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 #include "sim/timeline.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "tests/kit/testkit.h"

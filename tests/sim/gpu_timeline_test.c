@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 #include "sim/memory_timeline.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "tests/kit/testkit.h"

@@ -1,15 +1,15 @@
 /* Habits of a stack: what they do to a step. */
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "sim/collective/collective.h"
 #include "sim/engine/traffic.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "strategies/train/memory.h"
 #include "tests/kit/shard_kit.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 /* All exchanges of a lane in role 0, one after another, nothing else under way; their bytes. */
 static double exchanges_s(const TrainKit *k, const RhProgram *p, RhLane lane, RhOp op,

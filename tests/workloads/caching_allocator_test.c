@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/kit/testkit.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 #define MIB 1048576.0
 /* A request below 10 MiB gets a segment of 20, others of what they need in steps of 2; a rest above 1 MiB

@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "sim/engine/workers/isolated_run.h"
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "tests/kit/model_counts.h"
 #include "tests/kit/shard_kit.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 static RhModel *catalogue(const char *name)
 {

@@ -6,7 +6,7 @@
 #include "base/csv.h"
 #include "tests/kit/testkit.h"
 #include "workloads/model.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 static char *path_in_models(const char *file)
 {

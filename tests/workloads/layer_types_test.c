@@ -6,9 +6,9 @@
 #include "tests/kit/operators_kit.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
-#include "workloads/families.h"
+#include "workloads/family_keys.h"
 #include "workloads/features.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 #define STEP3(layers, experts)                                                                     \
     "{'model_type': 'step3_text', 'num_hidden_layers': " #layers ", 'hidden_size': 7168, "         \

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tests/kit/model_counts.h"
-#include "workloads/families.h"
+#include "workloads/family_keys.h"
 
 /* --- Parts --- */
 

@@ -1,7 +1,7 @@
 #pragma once
 /* Finds the platform of a row of a table of runs, as the row's stack drives it. */
 #include "calibrate/stacks/steps_predict.h"
-#include "strategies/stack.h"
+#include "strategies/software_stack.h"
 #include "validate/cases/case_row.h"
 
 /* Constants that are laid over those of stacks and devices. */

@@ -2,7 +2,7 @@
 /* A row on its way to something that can be predicted: what is known of it, and why it cannot be, once
  * that is so. Private to the translators. */
 #include "accuracy/evaluation.h"
-#include "validate/cases/cases_facts.h"
+#include "validate/cases/cases_word_rules.h"
 
 typedef struct {
     const RhCaseRow *row;

@@ -4,15 +4,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/deadline.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "sim/engine/workers/process_pool.h"
-#include "strategies/search/evidence_key.h"
+#include "strategies/search/error_bar_key.h"
 #include "strategies/search/rehearsals/rehearse.h"
-#include "strategies/train/stream_pools.h"
-#include "validate/cases/cases_cross.h"
+#include "strategies/train/stream_memory_pools.h"
+#include "validate/cases/cases_cross_validation.h"
 #include "validate/cases/cases_translate.h"
 #include "validate/cases/fitted_steps.h"
 

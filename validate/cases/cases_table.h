@@ -2,7 +2,7 @@
 /* Tables of measured runs, of training or of serving, as people publish them: CSV with a header (base/csv.h), a row a
  * run. Columns in any order; those a table lacks are empty. docs/guide/validation.md has the list. */
 #include "base/csv.h"
-#include "calibrate/stacks/steps.h"
+#include "calibrate/stacks/published_steps.h"
 
 /* ROW(enum's word, name in the header) */
 #define RH_CASE_COLUMNS(ROW)                                                                       \

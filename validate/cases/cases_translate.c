@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/units.h"
-#include "calibrate/stacks/steps_task.h"
-#include "strategies/train/stream_pools.h"
+#include "calibrate/stacks/steps_linear_fit.h"
+#include "strategies/train/stream_memory_pools.h"
 #include "validate/cases/case_model.h"
 #include "validate/cases/case_platform.h"
 

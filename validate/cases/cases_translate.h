@@ -4,7 +4,7 @@
 #include "accuracy/evaluation.h"
 #include "calibrate/stacks/steps_predict.h"
 #include "strategies/train/train.h"
-#include "validate/cases/cases_facts.h"
+#include "validate/cases/cases_word_rules.h"
 
 typedef struct {
     RhProblem c;          /* what is asked; model and platform are the translator's */

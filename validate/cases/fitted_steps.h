@@ -1,6 +1,6 @@
 #pragma once
 /* Rows of calibrate/data/published-steps.csv that take part in its fit, by job and layout. */
-#include "calibrate/stacks/steps_task.h"
+#include "calibrate/stacks/steps_linear_fit.h"
 #include "validate/cases/cases_translate.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 
 static const char *const names[RH_CROSS_LAST] = {"", "model+gpu", "engine-version", "source",
                                                  "device"};

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "calibrate/cpu/processor.h"
+#include "calibrate/cpu/cpu_kernels.h"
 #include "platforms/devices/kernel_list.h"
-#include "validate/perform/clock.h"
+#include "validate/perform/clock_sync.h"
 #include "validate/perform/compute.h"
 
 typedef struct {

@@ -1,13 +1,13 @@
 /* Runs kernels on a GPU, in a process of rehearse-kernels: that program depends on the CUDA Toolkit
  * alone, under a licence of its own, and this one on neither. It gets the distinct kernels of the
  * program as a list; each bundle is a line of their numbers, answered when the GPU has run them
- * (calibrate/measure/orders.h). A bundle starts late by the time of a pipe and a wake-up. */
+ * (calibrate/measure/kernel_server_protocol.h). A bundle starts late by the time of a pipe and a wake-up. */
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/companion_program.h"
 #include "base/error.h"
+#include "base/find_companion_program.h"
 #include "platforms/devices/kernel_list.h"
 #include "validate/perform/compute.h"
 

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "sim/timeline.h"
-#include "validate/perform/clock.h"
-#include "validate/perform/pingpong.h"
-#include "validate/perform/record.h"
-#include "validate/perform/results.h"
+#include "validate/perform/clock_sync.h"
+#include "validate/perform/performed_steps.h"
+#include "validate/perform/pingpong_measure.h"
+#include "validate/perform/rank_results.h"
 
 #define LEAD_S       0.02 /* from the agreement on a start to the start */
 #define TRIES        3    /* steps performed per step that counts, at most */

@@ -7,7 +7,7 @@
  * not the schedule's. */
 #include <stdint.h>
 
-#include "sim/expansion.h"
+#include "sim/collective_expansion.h"
 
 typedef struct {
     const RhSchedule *schedule;

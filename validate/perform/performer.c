@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "sim/role_table.h"
 #include "sim/tier_copy.h"
-#include "validate/perform/clock.h"
+#include "validate/perform/clock_sync.h"
 #include "validate/perform/compute.h"
-#include "validate/perform/library.h"
-#include "validate/perform/wake.h"
+#include "validate/perform/idle_wait.h"
+#include "validate/perform/mpi_collectives.h"
 
 #define WORK_NAP_S 50e-6 /* nap while another thread computes, whose end wakes nothing */
 

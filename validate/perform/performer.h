@@ -1,11 +1,11 @@
 #pragma once
 /* Performs one rank of a program for real: its lanes, its kernels, its messages over MPI.
  *
- * The schedules are the rehearsal's own (sim/expansion.h); nothing is built twice. A kernel is a
+ * The schedules are the rehearsal's own (sim/collective_expansion.h); nothing is built twice. A kernel is a
  * wait of the time that the rehearsal gives it, or real work; meanwhile messages progress. A SEND
  * ends when MPI has taken the data, a RECV when it has come; a collective when this rank's part is
  * over. */
-#include "sim/run.h"
+#include "sim/program_result.h"
 #include "validate/perform/compute.h"
 #include "validate/perform/mpi_transport.h"
 #include "validate/perform/payload.h"

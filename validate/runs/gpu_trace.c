@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/gzip_file.h"
 #include "base/json_stream.h"
 #include "validate/runs/gpu_trace_steps.h"
 #include "validate/runs/kernel_names.h"

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/gzip_file.h"
 #include "base/log_prefix_strip.h"
 #include "report/format.h"
 #include "validate/runs/gpu_trace.h"

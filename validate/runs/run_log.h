@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "validate/runs/step_parts.h"
+#include "validate/runs/step_time_parts.h"
 
 /* What the time in a log is of. */
 typedef enum {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/gzip_file.h"
 #include "base/json.h"
 #include "validate/runs/service_table.h"
 

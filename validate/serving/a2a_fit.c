@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "validate/serving/a2a_case.h"
 
 #define CLUSTERS_PER_PARAM 3

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "validate/serving/served_translate.h"
 
 /* Table of a row: the server's own words ("vllm 0.19.0"), up to the first semicolon of the note. */

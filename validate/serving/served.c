@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "accuracy/record.h"
-#include "base/intern.h"
-#include "strategies/search/evidence_key.h"
+#include "accuracy/error_bar_record.h"
+#include "base/interned_strings.h"
+#include "strategies/search/error_bar_key.h"
 #include "validate/serving/served_cross_validation.h"
-#include "validate/serving/served_rows.h"
-#include "validate/serving/served_run.h"
+#include "validate/serving/served_row.h"
+#include "validate/serving/served_row_conflicts.h"
 
 typedef struct {
     const char *metric;

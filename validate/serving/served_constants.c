@@ -1,5 +1,5 @@
 #include "validate/serving/served_constants.h"
-#include "validate/serving/served_means.h"
+#include "validate/serving/served_figures.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "validate/coordinate_descent.h"
 #include "validate/serving/served.h"
-#include "validate/serving/served_rows.h"
+#include "validate/serving/served_row_conflicts.h"
 #include "validate/serving/served_translate.h"
 
 #define MOVES      40

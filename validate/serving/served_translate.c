@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/decimal.h"
+#include "base/decimal_parse.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/units.h"
 #include "platforms/catalogue_names.h"
 #include "validate/cases/case_row.h"

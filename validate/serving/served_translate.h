@@ -12,7 +12,7 @@
  * answers are stretched to the row's mean where it gives one. */
 #include "accuracy/evaluation.h"
 #include "strategies/serve/service/service.h"
-#include "validate/cases/cases_facts.h"
+#include "validate/cases/cases_word_rules.h"
 #include "validate/serving/prompt_lengths.h"
 
 typedef struct {

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "strategies/serve/service/service.h"
 #include "validate/coordinate_descent.h"
-#include "validate/serving/prompt_prefixes.h"
+#include "validate/serving/published_prompt_prefixes.h"
 
 /* Times of a request, in seconds from the first one. */
 typedef struct {

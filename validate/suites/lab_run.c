@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/child.h"
+#include "base/child_process.h"
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/json.h"

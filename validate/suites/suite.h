@@ -4,7 +4,7 @@
  * Calibrated on the star (ping-pong alone), evaluated everywhere. Predictions are made before anything
  * is measured. */
 #include "accuracy/validation.h"
-#include "sim/run.h"
+#include "sim/program_result.h"
 
 typedef struct {
     const char *perform; /* the rehearse-perform binary */

@@ -9,7 +9,7 @@
 
 #include "validate/suites/deadlock.h"
 #include "validate/suites/lab_run.h"
-#include "validate/suites/performed.h"
+#include "validate/suites/performed_vs_rehearsed.h"
 #include "validate/suites/suite_private.h"
 
 #define NOISY_FRAC    0.10 /* a case with a larger spread is measured once more */

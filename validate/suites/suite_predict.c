@@ -10,8 +10,8 @@
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/serve/results/service_program.h"
 #include "strategies/train/train.h"
-#include "validate/suites/patterns.h"
-#include "validate/suites/performed.h"
+#include "validate/suites/message_patterns.h"
+#include "validate/suites/performed_vs_rehearsed.h"
 #include "validate/suites/smpi.h"
 #include "validate/suites/suite_private.h"
 

@@ -3,8 +3,8 @@
  * includes it. */
 #include "platforms/platform.h"
 #include "sim/program.h"
-#include "sim/run.h"
-#include "strategies/stack.h"
+#include "sim/program_result.h"
+#include "strategies/software_stack.h"
 #include "validate/suites/suite.h"
 #include "validate/suites/suite_cases.h"
 #include "workloads/model.h"

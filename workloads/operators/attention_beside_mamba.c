@@ -91,7 +91,7 @@ static RhCacheBytes cache(const RhOps *ops)
     return (RhCacheBytes){.token = a.token + s.token, .sequence = a.sequence + s.sequence};
 }
 
-/* Linear layers of both, which read one normed input, as in parallel.c. */
+/* Linear layers of both, which read one normed input, as in parallel_block.c. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     RhLayerKind kind = scan_kind(ops->kind);

@@ -9,7 +9,7 @@
  * of each head; decays and gate come from latents of R columns, which every rank makes whole, and
  * its chunks also read the decays. The gate of Kimi K3 and of Ling 3.0 comes from the hidden state,
  * as DeltaNet's does; so do Ling 3.0's decays. */
-#include "workloads/operators/scan.h"
+#include "workloads/operators/linear_mixer_scan.h"
 
 /* One rank's columns: of values, of keys, of repeated keys, of the convolution, of the first
  * matrix. */

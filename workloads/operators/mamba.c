@@ -4,9 +4,9 @@
  *
  * FLOPs that the operator needs are those of the recurrence, an update of the state and a look at it;
  * the chunked form that trains does more. Assumed, as for every scan: its products attain the rate of
- * fused attention (device_cost.c). Fused frameworks keep the first matrix' output and the scan's, and
+ * fused attention (kernel_time.c). Fused frameworks keep the first matrix' output and the scan's, and
  * compute what is between again (mamba_ssm's split_conv1d_scan_combined, as Megatron-LM runs it). */
-#include "workloads/operators/scan.h"
+#include "workloads/operators/linear_mixer_scan.h"
 
 /* One rank's columns: of values, of keys (all groups'), of the convolution, of the first matrix. */
 typedef struct {

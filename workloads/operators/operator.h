@@ -3,12 +3,12 @@
  *
  * A row answers for one rank's share: which parameters it holds, which FLOPs the operator needs,
  * which kernels perform a pass, which bytes it keeps and works with. Nothing outside its file knows
- * more of an operator. Blocks (ops.h) are pairs of rows, layers are pairs of blocks; a new operator
+ * more of an operator. Blocks (operator_costs.h) are pairs of rows, layers are pairs of blocks; a new operator
  * is one file, its row in `rh_operators`, and a family that names it (workloads/families). Whether steps
  * run fused or one by one is the operator's own; the stack chooses through RhShard.
  * For workloads/, and for launches and rules of frameworks, which ask which operator a layer has. */
-#include "workloads/families.h"
-#include "workloads/ops.h"
+#include "workloads/family_keys.h"
+#include "workloads/operator_costs.h"
 
 /* What a row is asked about: one rank's share of a block, for one micro-batch. */
 typedef struct {
@@ -136,7 +136,7 @@ double rh_ops_table_gradient_bytes(const RhOps *ops);
 /* Scale and, for layer norm, shift of a norm over the hidden size. */
 double rh_ops_norm_params(const RhOps *ops);
 
-/* --- Kernels (emit.c) --- */
+/* --- Kernels (emit_kernels.c) --- */
 
 /* Bytes an element of a kernel's pass over a tensor: in 2 bytes, in fp32 (either way), of a mask. What
  * counts of the tensors that are read and written are made of. */

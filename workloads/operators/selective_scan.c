@@ -11,7 +11,7 @@
  *
  * PLaMo 2 (Preferred Networks, 2025) has heads of such channels, whose step and decay are one
  * number each: their scan is Mamba-2's, in chunks. */
-#include "workloads/operators/scan.h"
+#include "workloads/operators/linear_mixer_scan.h"
 
 /* One rank's columns: channels of the state, the inputs of a step (R, B, C), and lengths of
  * steps. */

@@ -1,7 +1,7 @@
 /* A gated short convolution (LFM2, Liquid AI 2025, arXiv 2511.23404): one matrix in, for two gates and a
  * value of the hidden size each; the value times the first gate goes through a depthwise convolution of a
  * few taps; times the second gate it goes through one matrix out. Nothing else passes between tokens. */
-#include "workloads/operators/scan.h"
+#include "workloads/operators/linear_mixer_scan.h"
 
 /* Traffic of a product of two columns: read both, write one; backward read three, write two. */
 static const RhStream PRODUCT = {2 * RH_READ + RH_WRITE,

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calibrate/cpu/processor.h"
-#include "calibrate/measure/program.h"
+#include "calibrate/cpu/cpu_kernels.h"
+#include "calibrate/measure/measure_main.h"
 
 #define REPETITIONS_MAX 101
 #define GROUP_S         2e-4 /* repetitions of less are timed together */

@@ -9,7 +9,7 @@
  *   RhCommStepSet      communication steps of the stage programs, with their seconds
  * A table's key is the layout without the knobs that do not change it, as their own rows say
  * (RhKnob.keeps): a new knob is in every key until its row says otherwise.
- * For strategies/search, and for validate/regret.c, which looks for layouts that beat a plan. */
+ * For strategies/search, and for validate/plan_regret.c, which looks for layouts that beat a plan. */
 #include "strategies/search/bounds/bound_tables.h"
 
 /* Key of a table: values of all knobs in the order of their rows, then one extra value of the
@@ -99,7 +99,7 @@ struct RhBoundCache {
     int32_t learned_alone;     /* number of uncontended times known before recording began */
     RhAlgorithmSites *sites;   /* choice of algorithms on the platform of `asked` */
     GHashTable *loads;         /* RhCollectiveKey -> GArray of RhLinkLoad, owned */
-    GHashTable *sent;          /* RhCollectiveKey -> double: egress.c, owned */
+    GHashTable *sent;          /* RhCollectiveKey -> double: nic_egress_bound.c, owned */
     bool *ample;               /* per link: p2p_interference.c; NULL: not computed yet; owned */
     RhUncontendedTimes *alone; /* owned; rehearsals use it too if c is `asked` */
     RhFoldedTable *folded;     /* owned; rehearsals use it too if c is `asked` */
@@ -277,7 +277,7 @@ RhStageCommTime *rh_layer_comm_sums_new(RhBoundCache *cache, const RhLayout *lay
 /* Returns the times of a stage's layers on an idle network. */
 const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
                                          const RhGroupNetwork *net, int32_t stage);
-/* --- pair_times.c --- */
+/* --- overlapped_pair_times.c --- */
 /* Returns rh_bound_layer_times, of which the tables for pairs may be all that is filled. */
 RhLayerTimes *rh_bound_pair_times(RhBoundCache *cache, RhShardCost *shard,
                                   const RhGroupNetwork *net, int32_t stage);
@@ -313,7 +313,7 @@ double rh_bound_pair_s(RhBoundCache *cache, const RhChunkPair *pair);
 /* Returns a lower bound of rh_bound_pair_s whichever of the modules are recomputed in whichever
  * layers; the pair is one without recomputation. */
 double rh_bound_open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules);
-/* --- pair_order.c --- */
+/* --- overlapped_pair_order.c --- */
 /* Does a pair with more tasks, of the same layers, take at least as long in any state of the stage,
  * since it runs the tasks of the smaller one in their order? */
 bool rh_pair_keeps_order(const RhLayerPassPair *small, const RhLayerPassPair *large);
@@ -352,7 +352,7 @@ double rh_bound_links_s(RhBoundCache *cache, const RhLayout *layout);
  * end of all. */
 double rh_bound_busiest_s(const RhBoundCache *cache, const RhGroupNetwork *net, int32_t group,
                           const RhCollectiveKey *key);
-/* --- egress.c --- */
+/* --- nic_egress_bound.c --- */
 /* Data that ranks send out of their nodes, in seconds, by one run of layers of a stage. */
 typedef struct {
     double item_s;   /* sent by its layers */
@@ -415,7 +415,7 @@ static inline double rh_link_cost_s(const RhLinkCost *hop, double bytes)
 RhGroupNetwork *rh_group_network_new(RhBoundCache *cache, const RhLayout *layout);
 void rh_group_network_free(void *net);
 void rh_placement_free(void *placement);
-/* --- profile_costs.c --- */
+/* --- pipeline_profile_costs.c --- */
 /* Computes RhProfileCosts.work_s for other seconds of pairs, as RhChunkTimeTable.pair_s has them. */
 void rh_bound_pair_work(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
                         const double *pair_s, double *work_s);

@@ -8,10 +8,10 @@
 #include "sim/collective/uncontended_times.h"
 #include "sim/engine/fold_cache.h"
 #include "strategies/search/plan.h"
-#include "strategies/train/algorithm_choice.h"
-#include "strategies/train/build.h"
+#include "strategies/train/collective_algorithm_choice.h"
 #include "strategies/train/memory.h"
-#include "strategies/train/schedule_path.h"
+#include "strategies/train/program_build.h"
+#include "strategies/train/schedule_critical_path.h"
 #include "strategies/train/stage_program.h"
 
 /* Return the larger and the smaller of two numbers (not NaN), several times faster than fmax and
@@ -70,7 +70,7 @@ typedef struct {
         .tail_s = (double)-INFINITY,                                                               \
     }
 
-/* In which order pairs run, by set of recomputed modules (pair_order.c). */
+/* In which order pairs run, by set of recomputed modules (overlapped_pair_order.c). */
 typedef struct RhPairOrders RhPairOrders;
 
 /* Block costs, layer operations and times of all layouts that shard the layers in the same way. */

@@ -8,7 +8,7 @@
  * Held against a rehearsal that performs every link. The engine merges ranks of more kinds than it
  * can hold, and then links with them: nothing is claimed for jobs that could come to that. */
 #include "sim/collective/collective.h"
-#include "sim/engine/fold.h"
+#include "sim/engine/symmetry_fold.h"
 #include "sim/map64.h"
 #include "strategies/search/bounds/bound_cache.h"
 

@@ -9,7 +9,7 @@
  *   links      gathers and scatters share theirs
  *   copies     activations leave for the host's memory one after another, and come back so
  *   busiest    link, where replicas do not lie alike (busiest_link.c)
- *   path       the schedule's longest at these prices (train/schedule_path.h): whatever is left out of the
+ *   path       the schedule's longest at these prices (train/schedule_critical_path.h): whatever is left out of the
  *              prices, it stays a path, so what follows along it is a bound
  *
  * Legend: m micro-batches, stage s of p, v chunks, model chunk g = c p + s. */
@@ -334,7 +334,7 @@ static double more_slots_s(const Terms *t, const RhRecomputeWork *more)
                            : slots_s(t, s, after) + t->m * more->more_s;
 }
 
-/* Gets the work where pairs may run in another order than without recomputation (pair_order.c). */
+/* Gets the work where pairs may run in another order than without recomputation (overlapped_pair_order.c). */
 static void add_open_work(Terms *t, const RhLayout *plain, const RhTables *tables,
                           const uint32_t *modules)
 {

@@ -1,5 +1,5 @@
 /* A layer's pass on an idle stage, by walking its tasks; passes one after another. Pairs take the same
- * walk, two halves that wait for their own (pair_times.c). */
+ * walk, two halves that wait for their own (overlapped_pair_times.c). */
 #include <math.h>
 
 #include "strategies/search/bounds/bound_cache.h"

@@ -1,5 +1,5 @@
 /* Messages of ranks that are in step. The engine's own colours say which ranks of a stage do everything
- * at one time (sim/engine/fold.h): their messages share every link that several of them cross, and none
+ * at one time (sim/engine/symmetry_fold.h): their messages share every link that several of them cross, and none
  * is quicker than that. Colours depend on who communicates with whom and by which steps, not on how
  * often nor, mostly, on how much: a program that does each thing once has those of the whole. */
 #include <math.h>

@@ -1,8 +1,8 @@
 #pragma once
 /* Minimum cost of the messages of a folded program: for each stage, [2 stage + back], that of the
  * fastest colour to the next stage and to the one before. Private to this folder. */
-#include "sim/engine/fold.h"
 #include "sim/engine/folded_network.h"
+#include "sim/engine/symmetry_fold.h"
 #include "strategies/search/bounds/bound_cache.h"
 
 /* Distances in ranks to the neighbouring stages, [2 stage + back]; 0: no message. */

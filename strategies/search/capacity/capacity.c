@@ -6,7 +6,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "strategies/run/run_estimate.h"
-#include "strategies/search/evidence_key.h"
+#include "strategies/search/error_bar_key.h"
 #include "strategies/search/plan_answer.h"
 
 #define SAME_STEPS 1e-9 /* relative: rounding error up to which a number of steps is whole */

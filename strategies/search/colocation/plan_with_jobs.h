@@ -7,7 +7,7 @@
  * rehearsed beside the neighbours at one place; the winner and the best alone at every place
  * that the fabric's switches tell apart (placements.h). */
 #include "strategies/search/colocation/colocated_jobs.h"
-#include "strategies/search/colocation/placements.h"
+#include "strategies/search/colocation/job_placements.h"
 #include "strategies/search/plan.h"
 
 typedef struct {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "platforms/devices/power.h"
-#include "platforms/facts.h"
-#include "strategies/stack_file.h"
+#include "platforms/platform_constants.h"
+#include "strategies/software_stack_file.h"
 
 #define STACK_PREFIX    "stack."
 #define PLATFORM_PREFIX "platform."

@@ -1,7 +1,7 @@
 #pragma once
 /* Constants that a step can depend on: those of the platform and its devices as the stack sees
  * them, and of the stack. Each can be changed in a copy of the problem. */
-#include "strategies/problem.h"
+#include "strategies/training_problem.h"
 
 typedef struct {
     char *set; /* its path in --set after its owner: "platform.nic.latency"; owned */

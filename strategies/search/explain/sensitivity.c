@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "strategies/search/explain/problem_constants.h"
-#include "strategies/search/perturb.h"
+#include "strategies/search/perturbed_estimate.h"
 #include "strategies/train/open_knobs.h"
 
 #define CHANGE_FRAC 0.1

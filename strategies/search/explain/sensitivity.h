@@ -39,7 +39,7 @@ typedef struct {
 
 /* Returns RhSensitivity, the largest effects first, without those of no effect. Effects are
  * computed for the objective of the plan from the file's values, scaled as lower bounds change
- * (perturb.h); the plans of the file and the rivals can become the best, if they fit. Caller
+ * (perturbed_estimate.h); the plans of the file and the rivals can become the best, if they fit. Caller
  * unrefs. NULL when a rehearsal fails. */
 GArray *rh_sensitivity(const RhSensitivityRequest *request,
                        GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -10,7 +10,7 @@
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearsals/rehearsal_queue.h"
 #include "strategies/search/rehearsals/steady_state.h"
-#include "strategies/search/unsearched.h"
+#include "strategies/search/unsearched_changes.h"
 
 /* Gap of secondary searches (best of a family, best over the memory budget), whose results are only
  * compared with the first row. */
@@ -129,7 +129,7 @@ double rh_funnel_cut_off(const RhFunnel *f);
  * its bound by as much as that of the nearest row. */
 double rh_funnel_row_worth(const RhFunnel *f);
 
-/* --- funnel_rows.c --- */
+/* --- funnel_later_rows.c --- */
 
 /* Searches further rows after the proof: rehearses candidates in the order of their bounds, within
  * a fixed number of tasks. */
@@ -150,7 +150,7 @@ void rh_funnel_examine_candidate(RhFunnel *f, RhCandidate c);
 /* Rehearses the candidates of the queue that can be among its best. */
 void rh_funnel_run(RhFunnel *f, RhCandidateQueue *race);
 
-/* --- funnel_cuts.c --- */
+/* --- funnel_cut_bounds.c --- */
 
 /* Adds every cut to the main queue. */
 void rh_funnel_list_cuts(RhFunnel *f);
@@ -158,7 +158,7 @@ void rh_funnel_list_cuts(RhFunnel *f);
  * together. */
 GArray *rh_funnel_by_shard(const RhFunnel *f, const GArray *cuts);
 
-/* --- funnel_open.c --- */
+/* --- funnel_open_knobs.c --- */
 
 /* Sets the next open knob of a candidate. The results go into the race that is run, or into that of
  * layouts over the memory budget; only layouts of `family` if one is named. Cuts that come next are
@@ -191,7 +191,7 @@ void rh_funnel_rehearse_batch(RhFunnel *f);
 /* Empties the batch and returns waiting candidates to the queue. */
 void rh_funnel_leave_batch(RhFunnel *f);
 
-/* --- funnel_perform.c --- */
+/* --- funnel_best_rehearsal.c --- */
 
 /* Starts to simulate the best entry in full, for rh_funnel_perform_best. */
 void rh_funnel_begin_performance(RhFunnel *f);

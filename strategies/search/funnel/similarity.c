@@ -4,7 +4,7 @@
 
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/search/suggest.h"
+#include "strategies/search/suggest_changes.h"
 
 #define MISSES_MAX 3
 

@@ -1,6 +1,6 @@
 /* Rehearsals as bytes: the struct itself, then the data that it points to. */
 #include "base/serialize.h"
-#include "sim/run.h"
+#include "sim/program_result.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
 static void pack_links(GByteArray *out, const GArray *links)

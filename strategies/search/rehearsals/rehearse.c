@@ -1,8 +1,8 @@
 #include "strategies/search/rehearsals/rehearse.h"
 
 #include "strategies/search/plan.h"
+#include "strategies/search/rehearsals/build_by_deadline.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/search/rehearsals/timed_build.h"
 
 char *rh_peak_moment(const RhProgram *p, int32_t stage)
 {

@@ -1,6 +1,6 @@
 #pragma once
 /* Rehearsal: the result of simulating one layout, with everything that reports show about it. */
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/cost_tree.h"
 #include "platforms/devices/power.h"
 #include "sim/engine/engine.h"

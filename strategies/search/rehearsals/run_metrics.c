@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "sim/run_cost_tree.h"
-#include "strategies/search/evidence_key.h"
+#include "strategies/search/error_bar_key.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/stage_program.h"
 

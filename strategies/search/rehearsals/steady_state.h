@@ -5,7 +5,7 @@
  * further micro-batch, its share of the time that a third round adds. Measured over layouts of a
  * 70B model on 64 GPUs, 256 micro-batches: within 1e-8 of the whole rehearsal in most, 7e-4 in the
  * worst (tests/strategies/search/rehearsals/steady_state_test.c checks drawn layouts). */
-#include "sim/run.h"
+#include "sim/program_result.h"
 #include "strategies/train/train.h"
 
 /* Largest relative difference allowed between an extrapolated step and the whole rehearsal. */

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "strategies/search/rl/rl_plan.h"
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 static const int32_t batches[] = {0, 1024}; /* sequences of a server at most; 0: its default */
 

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "strategies/search/plan.h"
+#include "strategies/search/rehearsals/build_by_deadline.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/search/rehearsals/timed_build.h"
 #include "strategies/search/rl/rl_plan.h"
 
 #define TOKENS_STEP 256 /* lengths of packed samples are multiples of it */

@@ -17,7 +17,7 @@
 #include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/cache/prompt_prefixes.h"
 #include "strategies/serve/iteration/speculation.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 #define CHUNKS_MOST 256
 #define POINTS_MOST 32

@@ -1,7 +1,7 @@
 #include "strategies/search/services/serve_error_bars.h"
 
 #include "accuracy/group_errors.h"
-#include "strategies/search/evidence_key.h"
+#include "strategies/search/error_bar_key.h"
 #include "strategies/search/services/serve_extrapolation.h"
 
 /* Key of a service with what its kernels rest on. Only experts may lack a table. */

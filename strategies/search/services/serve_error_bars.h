@@ -1,6 +1,6 @@
 #pragma once
-/* How far off what a service is said to do may be: what came of published runs alike (accuracy/record.h). */
-#include "accuracy/record.h"
+/* How far off what a service is said to do may be: what came of published runs alike (accuracy/error_bar_record.h). */
+#include "accuracy/error_bar_record.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
 

@@ -6,10 +6,10 @@
 #include "base/array.h"
 #include "base/deadline.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "base/serialize.h"
 #include "sim/engine/workers/process_pool.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "strategies/serve/service/router.h"
 
 /* Kinds that are tried before the next are chosen; independent of the number of jobs, which must

@@ -131,7 +131,7 @@ double rh_serve_bound_per_s(const RhService *service, const RhDeployment *deploy
  * interval). */
 double rh_serve_requests_least(const RhSlos *slos);
 
-/* --- Parts: serve_space.c, serve_bound.c, serve_rate.c --- */
+/* --- Parts: serve_space.c, serve_bound.c, serve_rate_check.c --- */
 
 /* Every deployment of the options' mode on its GPUs: RhDeployment, those of a kind beside one
  * another, with as many replicas as there is room for. Caller unrefs. */

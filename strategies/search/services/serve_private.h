@@ -72,7 +72,7 @@ bool rh_serve_all_keep(RhServeSearch *asked, RhService *service, double rate_per
 bool rh_serve_confirm(RhServeSearch *asked, RhService *service, double least, RhServeEntry *entry,
                       RhServeKindResult *found);
 
-/* --- serve_size.c --- */
+/* --- serve_fewest_replicas.c --- */
 
 /* Returns a lower bound of the number of GPUs for the given rate, by the closed form. */
 double rh_serve_gpus_least(const RhServeSearch *asked, const GArray *bounded);
@@ -96,7 +96,7 @@ RhDeployment rh_serve_sized(const RhDeployment *deployment, const double *replic
 RhServeReplicaRate rh_serve_replica_rate(RhServeSearch *asked, const GArray *bounded,
                                          RhServeKindResult *found);
 
-/* --- serve_replicas.c --- */
+/* --- serve_pool_sizes.c --- */
 
 #define RH_SERVE_SHRINK_MOST                                                                       \
     1.5 /* times what a slice keeps by itself, no share of the whole keeps (assumed) */

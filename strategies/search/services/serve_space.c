@@ -1,6 +1,6 @@
 /* Lists the deployments of a search, before anything is known of them. */
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 
 /* Limits that servers are run with; 0: the server's default. */
 static const int32_t batches[] = {16, 32, 64, 128, 256, 512, 1024};

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 /* Bytes of a tensor of `columns` of 16 bits for every token of an iteration. */
 static double rows_bytes(double tokens, double columns)

@@ -19,7 +19,7 @@ typedef struct {
 } RhKvBudget;
 
 /* Returns the budget of a pool whose limits are set, as sums over its attention groups
- * (service_open.c). */
+ * (service_check.c). */
 RhKvBudget rh_kv_budget_of(const RhServing *serving, const RhPool *pool,
                            const RhIterations *iterations);
 /* Returns the fraction of a GPU's memory, as the server defines it: the pool's, or the server's

@@ -14,10 +14,10 @@
 #include "platforms/devices/extrapolation.h"
 #include "platforms/platform.h"
 #include "sim/program.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "workloads/expert_load.h"
 #include "workloads/model.h"
-#include "workloads/recipe.h"
+#include "workloads/precision_recipe.h"
 
 /* Model, platform and server of a service: borrowed pointers, which must outlive it. `platform` is
  * without the server's profile, which is applied to a copy. */

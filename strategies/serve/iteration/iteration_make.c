@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "platforms/profile.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "strategies/serve/iteration/iteration_private.h"
 #include "strategies/serve/scheduler.h"
 

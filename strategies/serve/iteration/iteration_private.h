@@ -1,7 +1,7 @@
 #pragma once
 /* Members of RhIterations. Private to iteration*.c. */
 #include "strategies/serve/iteration/iteration.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 struct RhIterations {
     const RhModel *model;

@@ -1,7 +1,7 @@
 #pragma once
 /* Finds the commands that start servers in files that people have: shell scripts and pasted lines
  * (also of docker run), manifests of Kubernetes and Docker Compose, and an engine's own configuration
- * file. Nothing is run. Which settings mean what is in launch_deployment.h. */
+ * file. Nothing is run. Which settings mean what is in deployment_from_commands.h. */
 #include <glib.h>
 
 #include "strategies/serve/launch/serving_engine.h"

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/shell_words.h"
+#include "base/text_input.h"
 #include "base/yaml.h"
 
 #define NESTED_MAX 4 /* scripts within words of scripts */

@@ -2,7 +2,7 @@
 /* How a serving engine is started: its commands, the flags and keys of its configuration file, what
  * each means for a deployment, and its defaults by version. A file each (strategies/serve/engines),
  * read in both directions: commands are printed (report/serve/serve_launch.c) and read
- * (launch_deployment.h) by the same rows. */
+ * (deployment_from_commands.h) by the same rows. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct {
     const char *const *names; /* as typed, the one that is printed first; NULL-ended */
-    const char *key;          /* of a deployment, or one that launch_deployment.c knows; "": none */
+    const char *key; /* of a deployment, or one that deployment_from_commands.c knows; "": none */
     RhEngineOptionKind kind;
     const char *on, *off;       /* NULL: says nothing */
     RhEngineOptionValue *words; /* ended by one without `said`; NULL: no words */

@@ -1,6 +1,6 @@
 #pragma once
 /* Members of a replica. Private to replica*.c. */
-#include "strategies/serve/cache/free_queue.h"
+#include "strategies/serve/cache/free_block_queue.h"
 #include "strategies/serve/cache/prefix_cache.h"
 #include "strategies/serve/replica/replica.h"
 

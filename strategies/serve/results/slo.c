@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "strategies/serve/results/service_metrics.h"

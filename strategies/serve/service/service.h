@@ -1,13 +1,13 @@
 #pragma once
 /* A service: clients, a router, replicas in pools, and what became of every request.
  *
- * One simulated clock: arrivals, ends of iterations and of transfers are events (sim/events.h) that drive
+ * One simulated clock: arrivals, ends of iterations and of transfers are events (sim/event_queue.h) that drive
  * schedulers, which are policies. The same inputs give the same bytes. */
 #include "strategies/serve/cache/kv_budget.h"
 #include "strategies/serve/kv_transport.h"
 #include "strategies/serve/results/request_records.h"
-#include "strategies/serve/service/failures.h"
 #include "strategies/serve/service/request_pacer.h"
+#include "strategies/serve/service/server_failures.h"
 #include "workloads/requests.h"
 
 typedef struct RhService RhService;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "strategies/serve/service/service_private.h"
-#include "workloads/recipe.h"
+#include "workloads/precision_recipe.h"
 
 #define MEMORY_MOST  95 /* %; more leaves no room for what is not foreseen */
 #define BATCH_LEAST  8

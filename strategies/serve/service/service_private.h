@@ -1,7 +1,7 @@
 #pragma once
 /* A service while it is played. Private to service*.c. */
 #include "base/deadline.h"
-#include "sim/events.h"
+#include "sim/event_queue.h"
 #include "strategies/serve/cache/prompt_prefixes.h"
 #include "strategies/serve/replica/replica.h"
 #include "strategies/serve/replica/replica_traffic.h"
@@ -186,7 +186,7 @@ void rh_service_traffic_carried(RhServiceClock *c, int32_t number, double t_s);
 void rh_service_traffic_met(RhServiceClock *c, int32_t request, double t_s);
 void rh_service_traffic_parted(RhServiceClock *c, int32_t request);
 
-/* --- service_window.c --- */
+/* --- service_steady_window.c --- */
 
 void rh_service_window_open(RhServiceClock *c);
 /* Its batch is under way, and has ended or is broken off; nothing where none was. */

@@ -4,7 +4,7 @@
  * same experts sum their gradients (grid.c). Every rank sends the tokens of its sequence part to the
  * ranks of their experts, all to all, and gets them back; ranks that share an expert gather what
  * each was sent, and sum what comes out. Which kernels run between, the experts say
- * (workloads/operators/mixture.c), the shared expert's beside an exchange where the layout says so. */
+ * (workloads/operators/mixture_of_experts.c), the shared expert's beside an exchange where the layout says so. */
 #include <string.h>
 
 #include "base/error.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/grid.h"
+#include "calibrate/measure/kernel_server_protocol.h"
 #include "calibrate/measure/options.h"
-#include "calibrate/measure/orders.h"
 #include "calibrate/measure/progress.h"
-#include "calibrate/measure/raw.h"
+#include "calibrate/measure/sample_files.h"
+#include "calibrate/measure/shape_grid.h"
 #include "tests/kit/testkit.h"
 
 /* --- Statistics --- */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "calibrate/kernels/kernels_fit.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "platforms/profile.h"
 #include "tests/kit/testkit.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "platforms/profile.h"
 #include "tests/kit/raw_kit.h"
 #include "tests/kit/testkit.h"

@@ -1,12 +1,12 @@
 /* Logs of collectives, and the fit of a platform's links: what was put in comes out. */
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/links/links_fit.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "platforms/facts.h"
+#include "platforms/platform_constants.h"
 #include "platforms/profile.h"
 #include "tests/kit/testkit.h"
 

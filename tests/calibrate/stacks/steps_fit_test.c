@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "accuracy/record.h"
+#include "accuracy/error_bar_record.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/stacks/steps_fit.h"
 #include "tests/kit/testkit.h"
 

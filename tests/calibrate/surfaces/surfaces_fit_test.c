@@ -1,5 +1,5 @@
 /* Surfaces from published tables: what is read of them, and that a known law comes back. */
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "calibrate/surfaces/surfaces_fit.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "platforms/facts.h"
 #include "platforms/platform.h"
+#include "platforms/platform_constants.h"
 #include "tests/kit/testkit.h"
 
 #define FACT(value)                                                                                \

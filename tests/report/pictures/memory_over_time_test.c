@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "report/pictures/colors.h"
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/serve/serve.h"
-#include "strategies/serve/launch/launch_deployment.h"
+#include "strategies/serve/launch/deployment_from_commands.h"
 #include "tests/kit/testkit.h"
 
 #define DRAWS 400

@@ -1,6 +1,6 @@
 /* Performing message by message: lone messages, shared links, collectives at their members' pace.
  */
-#include "sim/expansion.h"
+#include "sim/collective_expansion.h"
 #include "tests/kit/engine_kit.h"
 
 /* A star of 8 with round figures: 1 kB packets, 1 MB/s, no headers, no bursts, no latency. */

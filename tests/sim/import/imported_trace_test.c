@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "sim/critical_path.h"
 #include "sim/engine/workers/isolated_run.h"
-#include "sim/import/chakra.h"
+#include "sim/import/chakra_node.h"
 #include "sim/import/imported_trace.h"
 #include "tests/kit/program_kit.h"
 #include "tests/kit/train_kit.h"

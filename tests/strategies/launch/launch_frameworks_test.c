@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "strategies/knobs.h"
 #include "strategies/launch/launch.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

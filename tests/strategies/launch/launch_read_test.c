@@ -7,7 +7,7 @@
 #include "strategies/knobs.h"
 #include "strategies/launch/launch.h"
 #include "strategies/launch/launch_read.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "strategies/train/open_knobs.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

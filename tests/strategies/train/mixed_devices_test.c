@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "sim/engine/workers/isolated_run.h"
-#include "sim/ledger.h"
-#include "strategies/partition.h"
+#include "sim/memory_ledger.h"
+#include "strategies/layer_partition.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

@@ -2,7 +2,7 @@
  * hold. */
 #include <string.h>
 
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 #include "tests/kit/bounds_kit.h"
 #include "tests/kit/model_counts.h"
 #include "tests/kit/serve_kit.h"

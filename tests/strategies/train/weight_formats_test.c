@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/ledger.h"
+#include "sim/memory_ledger.h"
 #include "strategies/train/block_cost.h"
 #include "strategies/train/memory.h"
 #include "tests/kit/shard_kit.h"

@@ -5,7 +5,7 @@
 #include "accuracy/evaluation.h"
 #include "base/csv.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "tests/kit/testkit.h"
 #include "validate/cases/cases.h"
 #include "validate/cases/cases_translate.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/gzip_file.h"
 #include "tests/kit/testkit.h"
 #include "validate/runs/kernel_names.h"
 

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "strategies/a2a_backend.h"
 #include "tests/kit/testkit.h"
-#include "validate/serving/a2a.h"
 #include "validate/serving/a2a_fit.h"
+#include "validate/serving/a2a_published.h"
 
 #define COMMON                                                                                     \
     "framework,version,device,op_name,kernel_source,node_num,hidden_size,num_token,num_topk,"      \

@@ -1,5 +1,5 @@
 /* Which prompts of a published file begin alike. */
-#include "validate/serving/prompt_prefixes.h"
+#include "validate/serving/published_prompt_prefixes.h"
 
 #include "base/error.h"
 #include "tests/kit/testkit.h"

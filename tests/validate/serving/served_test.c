@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tests/kit/testkit.h"
-#include "validate/serving/a2a.h"
+#include "validate/serving/a2a_published.h"
 #include "validate/serving/kv_cache_sizes.h"
 #include "validate/serving/served.h"
 

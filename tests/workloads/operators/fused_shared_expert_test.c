@@ -1,10 +1,10 @@
 /* A shared expert in the experts' grouped products: the same work in fewer kernels, where experts are cut. */
 #include <math.h>
 
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "tests/kit/serve_kit.h"
 #include "tests/kit/shard_kit.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 #define TOKENS 64
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "strategies/knobs.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "tests/kit/bounds_kit.h"
 #include "tests/kit/drawn_models.h"
 #include "tests/kit/protocol_kit.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "strategies/knobs.h"
-#include "strategies/partition.h"
+#include "strategies/layer_partition.h"
 #include "tests/kit/bounds_kit.h"
 
 /* --- layouts that once had a bound above their rehearsal --- */

@@ -1,7 +1,7 @@
 /* Groups of a stage, of which few stand for all, and what is known of blocks. */
 #include <math.h>
 
-#include "strategies/search/bounds/shared_times.h"
+#include "strategies/search/bounds/forked_collective_times.h"
 #include "strategies/search/bounds/stage_groups.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

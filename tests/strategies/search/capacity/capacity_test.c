@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "report/capacity/capacity.h"
-#include "sim/run.h"
+#include "sim/program_result.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/run_estimate.h"
 #include "strategies/search/capacity/capacity.h"

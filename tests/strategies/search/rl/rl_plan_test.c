@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "strategies/rl/algorithms/algorithms.h"
 #include "strategies/rl/placements/placements.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "tests/kit/serve_kit.h"
 
 #define SHARE_PERCENT 6 /* of a GPU: beside the weights 54,208 tokens on one, 64,288 on two */

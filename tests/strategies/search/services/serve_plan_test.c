@@ -2,9 +2,9 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/interned_strings.h"
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "tests/kit/testkit.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* A server whose cache is full: who is admitted, what is left of preempted sequences, when blocks
  * are free. */
-#include "strategies/serve/cache/free_queue.h"
+#include "strategies/serve/cache/free_block_queue.h"
 #include "tests/kit/serve_kit.h"
 
 static RhRequests *those(const int32_t (*sizes)[2], int32_t count)

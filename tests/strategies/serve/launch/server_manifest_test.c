@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/serve/launch/launch_deployment.h"
+#include "strategies/serve/launch/deployment_from_commands.h"
 #include "tests/kit/testkit.h"
 
 #define CONTAINER                                                                                  \

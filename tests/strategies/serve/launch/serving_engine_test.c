@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "strategies/serve/deployment.h"
 #include "strategies/serve/launch/serving_engine.h"
-#include "strategies/serve/server.h"
+#include "strategies/serve/server_software.h"
 #include "tests/kit/testkit.h"
-#include "workloads/recipe.h"
+#include "workloads/precision_recipe.h"
 
 static bool is_own_key(const char *key)
 {

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "tests/kit/serve_kit.h"
-#include "workloads/recipe.h"
+#include "workloads/precision_recipe.h"
 
 /* Opens the deployment with one thing that the help names: a key, keys, or "weights in fp8". */
 static bool opens_with(const Setting *setting, const char *item)

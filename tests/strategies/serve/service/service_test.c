@@ -8,7 +8,7 @@
 #include "strategies/serve/service/router.h"
 #include "tests/kit/serve_kit.h"
 #include "tests/kit/train_kit.h"
-#include "workloads/ops.h"
+#include "workloads/operator_costs.h"
 
 /* --- Operators --- */
 

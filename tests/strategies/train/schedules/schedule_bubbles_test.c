@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "sim/engine/workers/isolated_run.h"
-#include "strategies/train/build.h"
 #include "strategies/train/pipeline_profile.h"
+#include "strategies/train/program_build.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

@@ -1,6 +1,0 @@
-#pragma once
-/* Performs kernels of a list on demand, for a program that has more to do than kernels: what comes
- * and goes is in orders.h. */
-#include "calibrate/cuda/measure.h"
-
-RkExit rk_serve(RkGpu *gpu, const RkList *list, FILE *in, FILE *out);

@@ -1,0 +1,64 @@
+/* Writes how many servers each hour of a day wants. */
+#include "base/array.h"
+#include "base/text_table.h"
+#include "report/capacity/capacity.h"
+#include "report/format.h"
+#include "report/json_common.h"
+#include "report/serve/serve.h"
+
+#define HOUR_S 3600.0
+
+static void append_hours(GString *out, const RhServeDay *day)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>");
+    int32_t gpus = rh_pool_gpus(&day->deployment.pools[0]);
+    rh_table_rowf(table, "hours|req/s|replicas|GPUs");
+    for (guint i = 0; i < day->rates->len; i++) {
+        const RhDayRate *part = RH_AT(day->rates, RhDayRate, i);
+        int32_t needed = g_array_index(day->needed, int32_t, i);
+        g_autofree char *rate = rh_text_number(part->per_s, 3);
+        rh_table_rowf(table, "  %g to %g|%s|%d|%d", part->from_s / HOUR_S, part->to_s / HOUR_S,
+                      rate, needed, needed * gpus);
+    }
+    rh_table_append(table, out, "");
+}
+
+void rh_report_serve_day(GString *out, const RhServeDay *day)
+{
+    g_autofree char *hours = rh_text_number(day->gpu_hours, 3),
+                    *flat = rh_text_number(day->gpu_hours_flat, 3),
+                    *start = rh_report_duration(day->start_s),
+                    *text = rh_deployment_format(&day->deployment);
+    g_autofree char *line = g_strdup_printf(
+        "day: %s GPU-hours with as many servers as each hour wants, %s with %d all the time "
+        "(-%.0f %%): %s; replicas start %d times a day, %s before they are needed, which is counted",
+        hours, flat, day->deployment.pools[0].replicas,
+        100 * (1 - day->gpu_hours / day->gpu_hours_flat), text, day->starts, start);
+    rh_text_wrap(out, line, 2, 79);
+    append_hours(out, day);
+}
+
+void rh_put_serve_day(RhJsonWriter *w, const RhServeDay *day)
+{
+    g_autofree char *text = rh_deployment_format(&day->deployment);
+    int32_t gpus = rh_pool_gpus(&day->deployment.pools[0]);
+    rh_json_begin_object(w, "day");
+    rh_json_put_string(w, "deployment", text);
+    rh_json_put_number(w, "gpu_hours", day->gpu_hours);
+    rh_json_put_number(w, "flat_gpu_hours", day->gpu_hours_flat);
+    rh_json_put_number(w, "start_s", day->start_s);
+    rh_json_put_int(w, "starts_count", day->starts);
+    rh_json_begin_array(w, "hours");
+    for (guint i = 0; i < day->rates->len; i++) {
+        const RhDayRate *part = RH_AT(day->rates, RhDayRate, i);
+        int32_t needed = g_array_index(day->needed, int32_t, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_number(w, "from_s", part->from_s);
+        rh_json_put_number(w, "request_rate_per_s", part->per_s);
+        rh_json_put_int(w, "replicas_count", needed);
+        rh_json_put_int(w, "gpus_count", needed * gpus);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}

@@ -1,0 +1,259 @@
+#include "strategies/search/services/servers_per_hour.h"
+
+#include <math.h>
+
+#include "base/array.h"
+#include "base/csv.h"
+#include "base/deadline.h"
+#include "base/error.h"
+
+#define HOUR_S       3600.0
+#define RATE_MOST    1e9
+#define KINDS_MOST   3
+#define NEAR_FRAC    1.1 /* of the least estimate: kinds with more are not planned */
+#define REPLICA_ROOM (1 - 1e-9)
+
+/* --- rates of a day --- */
+
+static bool read_row(const RhCsv *csv, const RhCsvRow *row, int32_t hours, int32_t per_s,
+                     GArray *rates, GError **error)
+{
+    double hour, rate;
+    if (!rh_csv_number(csv, row, hours, 0, RH_DAY_S / HOUR_S, &hour, error) ||
+        !rh_csv_number(csv, row, per_s, 0, RATE_MOST, &rate, error))
+        return false;
+    if (rate <= 0)
+        return rh_csv_fail_help(csv, row, per_s, "is no rate", "more than 0 requests a second",
+                                error);
+    if (rates->len == 0 && hour > 0)
+        return rh_csv_fail_help(csv, row, hours, "is not where the day begins",
+                                "a first row from hour 0", error);
+    RhDayRate *before = rates->len > 0 ? RH_AT(rates, RhDayRate, rates->len - 1) : NULL;
+    if (hour * HOUR_S >= RH_DAY_S || (before && hour * HOUR_S <= before->from_s))
+        return rh_csv_fail_help(csv, row, hours, "does not follow the row before it in a day",
+                                "hours from 0 on, ascending, below 24", error);
+    if (before)
+        before->to_s = hour * HOUR_S;
+    RhDayRate one = {hour * HOUR_S, RH_DAY_S, rate};
+    g_array_append_val(rates, one);
+    return true;
+}
+
+bool rh_day_rates_load(const char *path, GArray *rates, GError **error)
+{
+    g_autoptr(RhCsv) csv = rh_csv_load(path, error);
+    if (!csv)
+        return false;
+    int32_t hours = rh_csv_column(csv, "hours"), per_s = rh_csv_column(csv, "per_s");
+    if (hours < 0 || per_s < 0)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s:1:1: no rates of a day\nhelp: the columns are hours,per_s: from which "
+                       "hour on how many requests come in a second",
+                       path);
+    for (guint i = 0; i < csv->rows->len; i++)
+        if (!read_row(csv, RH_AT(csv->rows, RhCsvRow, i), hours, per_s, rates, error))
+            return false;
+    return rates->len > 0 || rh_fail(error, RH_ERROR_INPUT, "%s: no rate in it", path);
+}
+
+/* --- replicas over a day --- */
+
+/* Time that the k-th replica is needed, and the gaps between, of a day that begins anew. */
+static RhDayReplicas replica_day(const RhDayRate *rates, const int32_t *needed, guint count,
+                                 double start_s, int32_t k)
+{
+    RhDayReplicas day = {0};
+    guint first = 0;
+    while (first < count && needed[first] >= k) /* begin where it is not needed */
+        first++;
+    if (first == count)
+        return (RhDayReplicas){.replica_s = RH_DAY_S};
+    double gap_s = 0;
+    bool was_needed = false;
+    for (guint i = 0; i < 2 * count; i++) { /* the first day only sets the gap before the second */
+        const RhDayRate *part = &rates[(first + i) % count];
+        double length_s = part->to_s - part->from_s;
+        bool counts = i >= count;
+        if (needed[(first + i) % count] < k) {
+            gap_s = (was_needed ? 0 : gap_s) + length_s;
+            was_needed = false;
+            continue;
+        }
+        if (counts && !was_needed) {
+            day.replica_s += fmin(gap_s, start_s);
+            day.starts += gap_s > start_s;
+        }
+        day.replica_s += counts ? length_s : 0;
+        was_needed = true;
+    }
+    return day;
+}
+
+RhDayReplicas rh_day_replicas(const RhDayRate *rates, const int32_t *needed, guint count,
+                              double start_s)
+{
+    RhDayReplicas all = {0};
+    int32_t most = 0;
+    for (guint i = 0; i < count; i++)
+        most = MAX(most, needed[i]);
+    for (int32_t k = 1; k <= most; k++) {
+        RhDayReplicas one = replica_day(rates, needed, count, start_s, k);
+        all.replica_s += one.replica_s;
+        all.starts += one.starts;
+    }
+    return all;
+}
+
+/* --- kinds --- */
+
+void rh_serve_day_clear(RhServeDay *day)
+{
+    g_clear_pointer(&day->needed, g_array_unref);
+}
+
+typedef struct {
+    const RhServing *serving;
+    const RhRequests *requests;
+    RhServePlanOptions options;
+    GArray *rates;
+    RhDeadline deadline;
+    GArray *order; /* guint: parts of the day, the least rate first */
+    int32_t *needed;
+} Day;
+
+static const RhDayRate *part_of(const Day *d, guint place)
+{
+    return RH_AT(d->rates, RhDayRate, g_array_index(d->order, guint, place));
+}
+
+/* Fewest replicas that keep the levels at the rate of a place in the order. */
+static bool size_place(Day *d, const char *server, guint place, GError **error)
+{
+    d->options.rate_per_s = part_of(d, place)->per_s;
+    if (d->deadline.t_end_us)
+        d->options.timeout_s = rh_deadline_left_s(d->deadline);
+    if (rh_deadline_passed(d->deadline))
+        return rh_fail(
+            error, RH_ERROR_NO_ANSWER,
+            "time ran out before all rates of the day were planned\nhelp: more time, or fewer rates");
+    g_autoptr(RhServePlan) plan =
+        rh_serve_plan(d->serving, server, d->requests, &d->options, error);
+    if (!plan)
+        return false;
+    if (plan->entries->len == 0)
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "at %g requests a second the levels are not kept by the deployment that "
+                       "keeps them at the highest rate",
+                       d->options.rate_per_s);
+    const RhServeEntry *best = RH_AT(plan->entries, RhServeEntry, 0);
+    d->needed[g_array_index(d->order, guint, place)] = best->deployment.pools[0].replicas;
+    return true;
+}
+
+/* Replicas of the places in between: where both ends need as many, so do all. */
+static bool size_between(Day *d, const char *server, guint low, guint high, GError **error)
+{
+    int32_t at_low = d->needed[g_array_index(d->order, guint, low)];
+    bool alike = at_low == d->needed[g_array_index(d->order, guint, high)];
+    if (high - low < 2)
+        return true;
+    for (guint i = low + 1; alike && i < high; i++)
+        d->needed[g_array_index(d->order, guint, i)] = at_low;
+    guint middle = (low + high) / 2;
+    return alike ||
+           (size_place(d, server, middle, error) && size_between(d, server, low, middle, error) &&
+            size_between(d, server, middle, high, error));
+}
+
+static bool day_of_kind(Day *d, const RhServeEntry *entry, RhServeDay *out, GError **error)
+{
+    guint count = d->rates->len, last = count - 1;
+    const RhDeployment *deployment = &entry->deployment;
+    d->options.fixed = deployment->pools[0];
+    d->needed[g_array_index(d->order, guint, last)] = deployment->pools[0].replicas;
+    if (last > 0 && (!size_place(d, deployment->server, 0, error) ||
+                     !size_between(d, deployment->server, 0, last, error)))
+        return false;
+    g_autoptr(RhService) service = rh_service_new(d->serving, deployment, error);
+    if (!service)
+        return false;
+    double start_s = rh_service_kv_budget(service, 0).start_s;
+    const RhDayRate *rates = RH_ELEMENTS(d->rates, RhDayRate);
+    RhDayReplicas day = rh_day_replicas(rates, d->needed, count, start_s);
+    double gpus = rh_pool_gpus(&deployment->pools[0]);
+    *out = (RhServeDay){.deployment = *deployment,
+                        .rates = d->rates,
+                        .needed = g_array_new(FALSE, FALSE, sizeof(int32_t)),
+                        .start_s = start_s,
+                        .starts = day.starts,
+                        .gpu_hours = day.replica_s / HOUR_S * gpus,
+                        .gpu_hours_flat = deployment->pools[0].replicas * gpus * RH_DAY_S / HOUR_S};
+    g_array_append_vals(out->needed, d->needed, count);
+    return true;
+}
+
+/* GPU-hours if each replica kept its share of the highest rate at all rates. */
+static double estimate(const RhServeEntry *entry, const GArray *rates, double peak_per_s)
+{
+    const RhPool *pool = &entry->deployment.pools[0];
+    double each_per_s = peak_per_s / pool->replicas, sum_s = 0;
+    for (guint i = 0; i < rates->len; i++) {
+        const RhDayRate *part = RH_AT(rates, RhDayRate, i);
+        sum_s += ceil(part->per_s / each_per_s * REPLICA_ROOM) * (part->to_s - part->from_s);
+    }
+    return sum_s / HOUR_S * rh_pool_gpus(pool);
+}
+
+static int by_rate(const void *a, const void *b, void *rates)
+{
+    double x = RH_AT((const GArray *)rates, RhDayRate, *(const guint *)a)->per_s;
+    double y = RH_AT((const GArray *)rates, RhDayRate, *(const guint *)b)->per_s;
+    return x < y ? -1 : x > y ? 1 : *(const guint *)a < *(const guint *)b ? -1 : 1;
+}
+
+static bool best_day(Day *d, const RhServePlan *plan, RhServeDay *out, GError **error)
+{
+    double peak = part_of(d, d->rates->len - 1)->per_s, least = HUGE_VAL;
+    for (guint i = 0; i < plan->entries->len; i++)
+        least = fmin(least, estimate(RH_AT(plan->entries, RhServeEntry, i), d->rates, peak));
+    int32_t tried = 0;
+    for (guint i = 0; i < plan->entries->len && tried < KINDS_MOST; i++) {
+        const RhServeEntry *entry = RH_AT(plan->entries, RhServeEntry, i);
+        RhServeDay one = {0};
+        if (estimate(entry, d->rates, peak) > NEAR_FRAC * least)
+            continue;
+        if (!day_of_kind(d, entry, &one, error)) {
+            rh_serve_day_clear(out);
+            return false;
+        }
+        tried++;
+        if (out->needed && one.gpu_hours >= out->gpu_hours) {
+            rh_serve_day_clear(&one);
+            continue;
+        }
+        rh_serve_day_clear(out);
+        *out = one;
+    }
+    return true;
+}
+
+bool rh_serve_plan_day(const RhServing *serving, const RhRequests *requests,
+                       const RhServePlanOptions *options, const RhServePlan *plan, GArray *rates,
+                       RhServeDay *out, GError **error)
+{
+    Day d = {.serving = serving,
+             .requests = requests,
+             .options = *options,
+             .rates = rates,
+             .deadline = rh_deadline_in(options->timeout_s),
+             .order = g_array_new(FALSE, FALSE, sizeof(guint)),
+             .needed = g_new0(int32_t, rates->len + 1)};
+    for (guint i = 0; i < rates->len; i++)
+        g_array_append_val(d.order, i);
+    g_array_sort_with_data(d.order, by_rate, (void *)rates);
+    *out = (RhServeDay){0};
+    bool found = best_day(&d, plan, out, error);
+    g_array_unref(d.order);
+    g_free(d.needed);
+    return found;
+}

@@ -1,0 +1,575 @@
+/* Decides which layouts are legal, and makes their canonical form. */
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/a2a_backend.h"
+#include "strategies/framework_rules.h"
+#include "strategies/knobs.h"
+#include "strategies/layer_partition.h"
+#include "strategies/train/parallelism/parallelism.h"
+#include "strategies/train/schedules/schedule.h"
+#include "strategies/train/train.h"
+
+RhLayout rh_train_default(const RhProblem *c)
+{
+    RhLayout l = rh_layout_default();
+    l.sequence_parallel = c->stack->sequence_parallel;
+    return l;
+}
+
+bool rh_train_change(const RhProblem *c, RhLayout *layout, const char *text, GError **error)
+{
+    RhLayout changed = *layout;
+    changed.dp = 0;
+    uint64_t given;
+    if (!rh_layout_change(text, &changed, &given, error))
+        return false;
+    bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
+    if (!as_many && !(given & RH_KNOB_BIT(stage_layers_count)))
+        changed.stage_layers_count = 0;
+    if (layout->tp == 1 && changed.tp > 1 && !(given & RH_KNOB_BIT(sequence_parallel)))
+        changed.sequence_parallel = rh_train_default(c).sequence_parallel;
+    *layout = changed;
+    return true;
+}
+
+int32_t rh_train_least_replicas(const RhLayout *l)
+{
+    int64_t experts = (int64_t)l->ep * rh_train_expert_tensor(l), ranks = (int64_t)l->tp * l->cp;
+    int64_t shares = MAX(l->shard, l->hpz) / l->cp; /* groups of replicas, all of cp first */
+    return (int32_t)CLAMP(MAX(experts / ranks, shares), 1, RH_LAYOUT_DEGREE_MAX);
+}
+
+void rh_train_complete(const RhProblem *c, RhLayout *l)
+{
+    if (l->dp == 0)
+        l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
+}
+
+/* Largest number of replicas of any class of parameters. */
+static int32_t replicas_most(const RhLayout *l)
+{
+    int32_t most = 1;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        most = MAX(most, rh_params_replicas(l, (RhParamsClass)cls));
+    return most;
+}
+
+static bool has_shared_expert(const RhModel *model)
+{
+    bool some = false;
+    for (int k = 0; k < model->kinds_count; k++)
+        some |= model->kinds[k].experts > 0 && model->kinds[k].shared_width > 0;
+    return some;
+}
+
+/* Does the list of recomputed layers hold only zeros? */
+static bool recomputes_nothing(const RhLayout *l)
+{
+    bool none = l->recomputed_layers_count > 0;
+    for (int32_t i = 0; i < l->recomputed_layers_count; i++)
+        none &= l->recomputed_layers[i] == 0;
+    return none;
+}
+
+/* Does the list give one number for all chunks? */
+static bool recomputes_evenly(const RhLayout *l)
+{
+    bool even = l->recomputed_layers_count > 1 && l->recomputed_layers_count == l->pp * l->vpp;
+    for (int32_t i = 1; even && i < l->recomputed_layers_count; i++)
+        even = l->recomputed_layers[i] == l->recomputed_layers[0];
+    return even;
+}
+
+/* Sets knobs that have no effect to their defaults. */
+static void make_canonical(const RhProblem *c, RhLayout *l)
+{
+    rh_train_complete(c, l);
+    if (l->tp == 1)
+        l->sequence_parallel = false;
+    if (!l->sequence_parallel)
+        l->tensor_overlap = false;
+    if (l->cp == l->ulysses)
+        l->kv = RH_CONTEXT_RING;
+    if (l->etp == l->tp)
+        l->etp = 0;
+    if (l->ep == 1)
+        l->dispatch = RH_DISPATCH_ALLTOALL;
+    if (!rh_train_spreads_experts(l) ||
+        (l->overlap == RH_OVERLAP_SHARED && !has_shared_expert(c->model)))
+        l->overlap = RH_OVERLAP_NONE;
+    if (l->overlap == RH_OVERLAP_PAIRS && rh_pipeline_schedule(l->schedule)->pairs)
+        l->overlap = RH_OVERLAP_NONE; /* such a schedule always overlaps */
+    if (replicas_most(l) == 1)
+        l->zero = 0;
+    if (l->shard == 1)
+        l->zero = 0;
+    if (l->zero == 0 || l->shard == rh_train_replicas(l))
+        l->shard = 0;
+    if (l->shard == 0)
+        l->outer = false;
+    if (l->zero < 3 || l->hpz == rh_params_shards(l, RH_PARAMS_COMMON))
+        l->hpz = 0;
+    if (l->pp == 1 || (l->schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, l) == 1))
+        l->schedule = RH_PIPELINE_1F1B;
+    if (l->recompute == RH_RECOMPUTE_SELECTIVE && rh_model_sees_pictures(c->model))
+        l->recompute = RH_RECOMPUTE_NONE; /* there are no modules to select in steps */
+    if (recomputes_nothing(l))
+        l->recompute = RH_RECOMPUTE_NONE;
+    if (l->recompute == RH_RECOMPUTE_NONE)
+        l->recomputed_layers_count = 0;
+    if (recomputes_evenly(l))
+        l->recomputed_layers_count = 1;
+    if (l->stage_layers_count > 0)
+        l->partition = RH_PARTITION_EVEN;
+    if (l->pp == 1 || l->dp == 1)
+        l->order = RH_ORDER_TP_DP_PP;
+}
+
+/* Copies a layout without the unused entries of its lists: most layouts list no layers, and a
+ * search copies millions. */
+static void copy(RhLayout *to, const RhLayout *from)
+{
+    memcpy(to, from, G_STRUCT_OFFSET(RhLayout, stage_layers));
+    memcpy(to->stage_layers, from->stage_layers,
+           (gsize)MAX(from->stage_layers_count, 0) * sizeof *from->stage_layers);
+    memcpy(to->recomputed_layers, from->recomputed_layers,
+           (gsize)MAX(from->recomputed_layers_count, 0) * sizeof *from->recomputed_layers);
+}
+
+bool rh_train_is_canonical(const RhProblem *c, const RhLayout *layout, uint64_t knobs)
+{
+    RhLayout l;
+    copy(&l, layout);
+    make_canonical(c, &l);
+    if (knobs == ~UINT64_C(0))
+        return rh_layout_equal(&l, layout);
+    for (int i = 0; i < RH_KNOB_AT_LAST; i++)
+        if (knobs >> i & 1 &&
+            rh_knob_value(&rh_knobs[i], &l) != rh_knob_value(&rh_knobs[i], layout))
+            return false;
+    return true;
+}
+
+RhLayout rh_train_canonical(const RhProblem *c, const RhLayout *layout)
+{
+    RhLayout l = *layout;
+    make_canonical(c, &l);
+    return l;
+}
+
+/* Lists the schedules of a stack: "gpipe, 1f1b". */
+static char *schedules_text(const RhStack *stack)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int kind = RH_PIPELINE_NONE + 1; kind < RH_PIPELINE_LAST; kind++)
+        if (rh_stack_runs(stack, (RhPipelineKind)kind))
+            g_string_append_printf(s, "%s%s", s->len ? ", " : "",
+                                   rh_pipeline_kind_name((RhPipelineKind)kind));
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
+/* Lists the degrees of ZeRO that a stack runs in this pipeline: "0, 1". */
+static char *zeros_text(const RhStack *stack, int32_t pp)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int32_t zero = 0; zero <= 3; zero++)
+        if (rh_stack_shards(stack, zero, pp))
+            g_string_append_printf(s, "%s%d", s->len ? ", " : "", zero);
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
+/* Note on a knob that the stack's framework forbids, as "note: DeepSpeed has ZeRO-2 and 3 without
+ * ..."; else "". */
+static char *framework_note(const RhProblem *c, const RhLayout *l, const RhKnob *knob)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
+    const RhFrameworkRule *rule = rh_framework_refusal_by(rules, c, l, knob);
+    g_autofree char *text = rule ? rh_framework_refusal_text(rules, rule) : NULL;
+    return text ? g_strdup_printf("note: %s\n", text) : g_strdup("");
+}
+
+static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    if (l->partition != RH_PARTITION_EVEN && c->stack->even_stages)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "partition: the stack %s deals out layers evenly\n"
+                       "help: leave it out, or name a stack that does not",
+                       c->stack->name);
+    if (!rh_stack_runs(c->stack, l->schedule)) {
+        g_autofree char *legal = error ? schedules_text(c->stack) : NULL;
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s: the stack %s does not run it\nnote: valid schedules: %s\n"
+                       "help: the stack bare runs all of them",
+                       rh_pipeline_kind_name(l->schedule), c->stack->name, legal);
+    }
+    int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* with one replica ZeRO has no effect */
+    if (!rh_stack_shards(c->stack, zero, l->pp)) {
+        g_autofree char *legal = error ? zeros_text(c->stack, l->pp) : NULL;
+        g_autofree char *note = error ? framework_note(c, l, RH_KNOB_OF(zero)) : NULL;
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "zero=%d, pp=%d: the stack %s does not run this degree of ZeRO with "
+                       "pipeline stages\nnote: valid zero with stages: %s\n"
+                       "%shelp: the stack bare runs all of them",
+                       zero, l->pp, c->stack->name, legal, note);
+    }
+    if (zero == 3 && rh_model_shares_layers(c->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "zero=3: layers of %s share parameters, which would be gathered again for "
+                       "each of them, which is not supported\nnote: valid zero: 0, 1, 2",
+                       c->model->name);
+    return true;
+}
+
+static bool stages_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    int32_t layers = c->model->layers_count;
+    int64_t chunks = (int64_t)l->pp * l->vpp, split = 0;
+    const char *whole = rh_partition_whole(c->model, true);
+    if (l->pp > 1 && whole)
+        return rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: valid pp: 1", l->pp,
+                       c->model->name, whole);
+    if (chunks > layers && chunks != layers + 2)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "pp=%d x vpp=%d chunks are more than the %d layers\n"
+            "note: two chunks more are legal: the first holds the embedding alone, the last the head",
+            l->pp, l->vpp, layers);
+    for (int32_t i = 0; i < l->stage_layers_count; i++)
+        split += l->stage_layers[i];
+    if (l->stage_layers_count && (l->stage_layers_count != chunks || split != layers))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the stage split names %d chunks and %" G_GINT64_FORMAT
+                       " layers; the layout has "
+                       "%d chunks, the model %d layers",
+                       l->stage_layers_count, split, (int)chunks, layers);
+    for (int32_t i = 0; i < l->stage_layers_count; i++)
+        if (l->stage_layers[i] < 1)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "the stage split leaves chunk %d without a layer\n"
+                           "help: at least one layer for each of the %d chunks",
+                           i, l->stage_layers_count);
+    return true;
+}
+
+/* Does the schedule run this number of chunks? */
+static bool chunks_legal(const RhLayout *l, GError **error)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    const char *name = rh_pipeline_kind_name(l->schedule);
+    int32_t only = rh_pipeline_kind_chunks(l->schedule);
+    if (only == RH_CHUNKS_ANY ? l->vpp == 1 : l->vpp != only)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
+            "zb-v, dualpipe-v and dualpipe have vpp=2, and they alone",
+            l->vpp, name);
+    if (l->vpp > 1 && l->pp == 1 && only != RH_CHUNKS_ANY)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs a pipeline: pp=1%s\nhelp: pp=2 or more", name,
+                       schedule->crosses ? ", which counts pairs of its stages" : "");
+    if (l->vpp > 1 && l->pp == 1)
+        return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
+    return true;
+}
+
+/* Does the schedule run this number of micro-batches and replicas? */
+static bool schedule_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    const char *name = rh_pipeline_kind_name(l->schedule);
+    int64_t m = rh_train_microbatches(c, l);
+    int32_t least = schedule->rounds_least;
+    if (schedule->in_rounds && m % l->pp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs micro-batches divisible by pp: %" G_GINT64_FORMAT
+                       " micro-batches, pp=%d",
+                       name, m, l->pp);
+    if (m < (int64_t)least * l->pp)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs %d micro-batches for each of pp: %" G_GINT64_FORMAT
+                       " micro-batches, pp=%d",
+                       name, least, m, l->pp);
+    if (schedule->crosses && l->dp % 2 != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "schedule=%s feeds pipelines from both ends, two replicas each: dp=%d is odd", name,
+            l->dp);
+    return true;
+}
+
+static bool batch_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    int64_t per_replica = c->job.global_batch / l->dp;
+    if (c->job.global_batch % l->dp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp=%d does not divide the global batch of %" G_GINT64_FORMAT " samples",
+                       l->dp, c->job.global_batch);
+    if (per_replica % l->microbatch != 0) {
+        g_autofree char *legal = error ? rh_divisors_text(per_replica, 16) : NULL;
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "mb=%d does not divide the %" G_GINT64_FORMAT
+                       " samples of a replica (global "
+                       "batch %" G_GINT64_FORMAT " / dp %d)\nnote: valid mb: %s",
+                       l->microbatch, per_replica, c->job.global_batch, l->dp, legal);
+    }
+    return true;
+}
+
+/* Joins names of modules by commas; the caller frees. */
+static char *modules_text(uint32_t modules)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int bit = 0; rh_recompute_modules[bit]; bit++)
+        if (modules >> bit & 1)
+            g_string_append_printf(s, "%s%s", s->len ? ", " : "", rh_recompute_modules[bit]);
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
+static bool again_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    int32_t chunks = l->pp * l->vpp, count = l->recomputed_layers_count;
+    if (count > 0 && l->recompute == RH_RECOMPUTE_NONE)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "relayers says how many layers run again, and recompute=none runs none\n"
+                       "help: recompute=full");
+    if (count <= 1)
+        return true;
+    if (count != chunks)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "relayers names %d chunks; the layout has %d\nhelp: one number is for all chunks",
+            count, chunks);
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    rh_partition_layers(c, l, layers);
+    for (int32_t g = 0; g < chunks; g++)
+        if (l->recomputed_layers[g] > layers[g])
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "relayers: %d layers of chunk %d are recomputed, and it has %d",
+                           l->recomputed_layers[g], g, layers[g]);
+    return true;
+}
+
+/* Is the recomputation legal? Selective and full are legal for any model, and have no effect where
+ * there is nothing to recompute. */
+static bool recompute_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    uint32_t asked = (uint32_t)l->recompute;
+    if (!again_legal(c, l, error))
+        return false;
+    if (asked < RH_RECOMPUTE_LAST)
+        return true;
+    uint32_t have = rh_model_modules(c->model);
+    for (int bit = 0; rh_recompute_modules[bit]; bit++)
+        if (asked & ~have & (1u << bit)) {
+            g_autofree char *named = error ? modules_text(have) : NULL;
+            return rh_fail(error, RH_ERROR_USAGE, "recompute: %s has no %s\nnote: its modules: %s",
+                           c->model->name, rh_recompute_modules[bit], named);
+        }
+    if (l->overlap == RH_OVERLAP_SHARED && (asked & RH_RECOMPUTE_SHARED))
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "recompute: a shared expert that runs beside exchanges (epoverlap=shared) is "
+            "not run again by itself\nhelp: leave out shared_experts");
+    if (l->overlap == RH_OVERLAP_BATCHES && (asked & RH_RECOMPUTE_MIXTURE))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "recompute: halves that take turns (epoverlap=batches) do not run their "
+                       "experts again\nhelp: leave out moe");
+    return true;
+}
+
+/* Are adapters legal here? Frozen weights have no gradients that a schedule could delay. */
+static bool adapters_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    if (c->job.lora.rank == 0)
+        return true;
+    if (rh_pipeline_schedule(l->schedule)->splits_backward)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "schedule=%s with lora.rank=%d: frozen weights have no gradients to put off\n"
+            "help: 1f1b, interleaved or gpipe",
+            rh_pipeline_kind_name(l->schedule), c->job.lora.rank);
+    if (c->job.frozen && l->hpz > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "hpz=%d with lora.base=%s: second shares are of weights in 16 bits\n"
+                       "help: leave hpz out",
+                       l->hpz, c->job.frozen->name);
+    return true;
+}
+
+/* Are narrow weights legal? That is Megatron-LM's --fp8-param-gather, which its distributed
+ * optimizer has. Frozen weights are never gathered from it. */
+static bool narrow_weights_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    return !c->job.narrow_weights || l->zero > 0 || c->job.lora.rank > 0 ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
+                   "shares\nnote: valid zero: 1, 2, 3",
+                   l->zero);
+}
+
+/* Are documents legal here? They limit attention, while context ranks have parts of a sequence. */
+static bool documents_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    const RhDocuments *d = &c->job.documents;
+    for (int32_t i = 0; l->cp > 1 && !d->padded && i < d->runs_count; i++)
+        if (d->runs[i].tokens < 2 * (int64_t)l->cp)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "cp=%d with documents of %" G_GINT64_FORMAT
+                           " tokens: each is shared out in %d parts\n"
+                           "help: a smaller cp, or longer documents",
+                           l->cp, d->runs[i].tokens, 2 * l->cp);
+    return true;
+}
+
+/* Are the link rates known, where kernels send tokens to experts (block_cost.c reads them)? */
+static bool kernels_known(const RhProblem *c, GError **error)
+{
+    bool may = rh_model_experts_kind(c->model) && c->platform->messages.sender == RH_SHARING_NONE;
+    return !may || rh_a2a_backend_by_name(RH_A2A_BACKEND_ONCE, error) != NULL;
+}
+
+/* Does the device have a recipe's matrix units? The error names a missing type. */
+static bool has_units(const RhRecipe *recipe, const RhDevice *device, GError **error)
+{
+    const char *lacks = rh_recipe_lacks_units(recipe, device);
+    if (!lacks)
+        return true;
+    rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name, device->name, lacks);
+    static const RhDtype wide[] = {RH_DTYPE_FP16, RH_DTYPE_BF16, RH_DTYPE_FP32};
+    for (size_t i = 0; i < G_N_ELEMENTS(wide); i++)
+        if (device->peak_flops_per_s[wide[i]].value > 0) {
+            rh_error_help(error, "it has units for %s", rh_dtype_name(wide[i]));
+            break;
+        }
+    return false;
+}
+
+bool rh_train_job_legal(const RhProblem *c, GError **error)
+{
+    const char *framework = c->stack->framework;
+    if (!kernels_known(c, error) || (framework && !rh_framework_rules(framework, error)))
+        return false;
+    if (c->job.gpus > rh_platform_gpus(c->platform))
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
+                       c->platform->name, rh_platform_gpus(c->platform));
+    const RhRecipe *recipe = c->job.recipe;
+    for (int32_t i = 0; i < rh_platform_devices_count(c->platform); i++)
+        if (!has_units(recipe, rh_platform_device(c->platform, i), error))
+            return false;
+    if (recipe->weight_alone_bytes > 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s: narrow weights alone serve a model, they do not train one\n"
+            "help: bf16, or a recipe of narrow linear layers such as fp8; adapters "
+            "beside frozen weights of 4 bits (QLoRA) are `dtype=bf16`, `lora.rank=16` and "
+            "`lora.base=nf4`",
+            recipe->name);
+    if (rh_model_sees_pictures(c->model) && recipe->linear != recipe->dtype)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: convolutions of %s stay in 16 bits here\nhelp: bf16 or fp16",
+                       recipe->name, c->model->name);
+    if (!rh_train_formats_legal(c, error) || !rh_expert_load_fits(&c->job.load, c->model, error))
+        return false;
+    bool parted = c->job.documents.runs_count > 0 && !c->job.documents.padded;
+    for (int k = 0; parted && k < c->model->kinds_count; k++)
+        if (!rh_kind_takes_documents(&c->model->kinds[k]))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "documents: %s of %s looks at chosen tokens of the whole sample, or "
+                           "at those of an encoder\n"
+                           "help: leave documents out, or pad samples (packing=off)",
+                           rh_operator_name(c->model->kinds[k].mixer), c->model->name);
+    for (int k = 0; c->job.lora.rank > 0 && k < c->model->kinds_count; k++)
+        if (!rh_kind_takes_adapters(&c->model->kinds[k]))
+            return rh_fail(
+                error, RH_ERROR_USAGE,
+                "lora: %s has layers of %s and %s, whose adapters are not supported\n"
+                "note: attention without an indexer, linear mixers, dense networks and experts have them",
+                c->model->name, rh_operator_name(c->model->kinds[k].mixer),
+                rh_operator_name(c->model->kinds[k].ffn));
+    if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT
+                       " learned positions",
+                       c->job.sequence, c->model->positions);
+    return true;
+}
+
+/* Are the degrees' product and the ranks equal? Degrees are below 2^20 each, and three of them are
+ * at most what the fourth leaves. */
+static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    double product = (double)l->tp * l->pp * l->dp * l->cp;
+    int64_t ranks = product < 1e18 ? (int64_t)product : G_MAXINT64;
+    if (ranks == c->job.gpus)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs\n"
+                   "note: tp x pp x cp must divide %d; dp, left out, is what they leave",
+                   l->tp, l->pp, l->dp, l->cp, ranks, c->job.gpus, c->job.gpus);
+}
+
+static bool parallelism_legal(const RhParallelism *parallelism, const RhProblem *c,
+                              const RhLayout *l, GError **error)
+{
+    return (!parallelism->grid_legal || parallelism->grid_legal(c, l, error)) &&
+           (!parallelism->legal || parallelism->legal(c, l, error));
+}
+
+bool rh_train_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    if (!rh_train_job_legal(c, error))
+        return false;
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (!parallelism_legal(rh_parallelisms[i], c, l, error))
+            return false;
+    return ranks_legal(c, l, error) && recompute_legal(c, l, error) &&
+           adapters_legal(c, l, error) && narrow_weights_legal(c, l, error) &&
+           documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
+           stages_legal(c, l, error) && chunks_legal(l, error) && schedule_legal(c, l, error);
+}
+
+/* --- the same rules grouped by the knobs that they read, for walking a space --- */
+
+static bool grid_legal(const RhProblem *c, const RhLayout *l)
+{
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->grid_legal && !rh_parallelisms[i]->grid_legal(c, l, NULL))
+            return false;
+    return ranks_legal(c, l, NULL) && documents_legal(c, l, NULL);
+}
+
+static bool batch_and_schedule_legal(const RhProblem *c, const RhLayout *l)
+{
+    return rh_stack_runs(c->stack, l->schedule) && batch_legal(c, l, NULL) &&
+           schedule_legal(c, l, NULL);
+}
+
+static bool slots_legal(const RhProblem *c, const RhLayout *l)
+{
+    return stages_legal(c, l, NULL) && chunks_legal(l, NULL);
+}
+
+static bool rest_legal(const RhProblem *c, const RhLayout *l)
+{
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->legal && !rh_parallelisms[i]->legal(c, l, NULL))
+            return false;
+    return recompute_legal(c, l, NULL) && adapters_legal(c, l, NULL) &&
+           narrow_weights_legal(c, l, NULL) && stack_legal(c, l, NULL);
+}
+
+#define GRID                                                                                       \
+    (RH_KNOB_BIT(tp) | RH_KNOB_BIT(pp) | RH_KNOB_BIT(dp) | RH_KNOB_BIT(cp) |                       \
+     RH_KNOB_BIT(ulysses) | RH_KNOB_BIT(ep) | RH_KNOB_BIT(etp))
+#define SCHEDULE (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(overlap))
+#define SLOTS    (SCHEDULE | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(stage_layers_count))
+
+/* Knobs besides `order`, which only places ranks and forbids nothing. */
+#define REST (~RH_KNOB_BIT(order))
+
+const RhTrainRules rh_train_rules[] = {{GRID, grid_legal},
+                                       {SCHEDULE, batch_and_schedule_legal},
+                                       {SLOTS, slots_legal},
+                                       {REST, rest_legal},
+                                       {0}};

@@ -1,0 +1,264 @@
+/* Builds the program: one role per pipeline stage, its slots in the schedule's order, every slot by
+ * its stage program, every layer by its tasks. */
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/collective/collective.h"
+#include "strategies/layer_partition.h"
+#include "strategies/train/build_private.h"
+#include "strategies/train/parallelism/parallelism.h"
+
+/* --- the skeleton: groups and roles --- */
+
+/* Groups that join stages of such a job, except the gradient norm's. */
+static uint32_t joining(const RhProblem *c)
+{
+    return (uint32_t)c->model->tied_embeddings << RH_GROUP_TIED;
+}
+
+/* Groups that join stages in a skeleton, whichever degree of ZeRO and schedule; these only change
+ * which ranks sum the norm, and whether two stages hold a tied matrix. */
+static uint32_t joining_at_all(const RhProblem *c)
+{
+    uint32_t norm = c->stack->gradient_norm ? 1U << RH_GROUP_MODEL | 1U << RH_GROUP_ALL : 0;
+    return joining(c) | norm;
+}
+
+uint32_t rh_train_joined(const RhModelCost *model_cost, const RhLayout *l)
+{
+    uint32_t norm = (uint32_t)model_cost->c->stack->gradient_norm << rh_norm_group(l);
+    return norm | (rh_tied_params(model_cost, l) > 0 ? joining(model_cost->c) : 0);
+}
+
+RhProgram *rh_train_skeleton(const RhProblem *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
+{
+    RhProgram *p = rh_program_new(c->job.gpus);
+    RhGrid grid = rh_grid(l);
+    rh_grid_add_groups(&grid, p, joining_at_all(c), groups);
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        rh_grid_begin_stage(&grid, p, stage);
+        rh_program_end_role(p);
+    }
+    return p;
+}
+
+/* --- stages --- */
+
+/* The largest message before or after any of the stage's chunks. */
+static double largest_message(const RhBuild *b)
+{
+    const RhLayout *l = b->layout;
+    double most = 0;
+    for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->stage_program->stage, c);
+        most = MAX(most, g > 0 ? b->messages[g - 1].forward : 0);
+        most = MAX(most, g + 1 < l->pp * l->vpp ? b->messages[g].forward : 0);
+    }
+    return most;
+}
+
+/* Bytes of all messages that the stage's chunks receive and send, of every micro-batch, and of the
+ * model's outputs. */
+static double all_messages(const RhBuild *b)
+{
+    const RhLayout *l = b->layout;
+    double sum = 0, outputs = 0;
+    for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->stage_program->stage, c);
+        sum += g > 0 ? b->messages[g - 1].forward : 0;
+        if (g + 1 < l->pp * l->vpp)
+            sum += b->messages[g].forward + b->messages[g].back;
+        else
+            outputs = rh_model_cost_outputs_bytes(b->model_cost, l);
+    }
+    return sum * (double)b->microbatches + outputs;
+}
+
+/* Bytes of communication buffers: for each lane and class of parameters those of the largest step;
+ * and a message from each side. */
+static double buffer_bytes(const RhBuild *b)
+{
+    double most[RH_LANE_LAST][RH_PARAMS_LAST] = {{0}};
+    double sum = b->c->stack->keeps_messages ? all_messages(b) : 2 * largest_message(b);
+    for (guint i = 0; i < b->stage_program->steps->len; i++) {
+        const RhInstr *step = rh_stage_program_instr(b->stage_program, (int32_t)i);
+        bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS) ||
+                       step->group == rh_params_shard_group(b->layout, RH_PARAMS_EXPERTS) ||
+                       step->group == rh_params_second_group(RH_PARAMS_EXPERTS);
+        if (step->lane == RH_LANE_DP && b->c->stack->buckets.value > 0)
+            continue;
+        double *have = &most[step->lane][experts ? RH_PARAMS_EXPERTS : RH_PARAMS_COMMON];
+        if (step->kind == RH_INSTR_COMMUNICATE || step->kind == RH_INSTR_COPY)
+            *have = MAX(*have, step->buffers * step->bytes);
+    }
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+            sum += most[lane][cls];
+    return sum + rh_bucket_bytes(b->c, b->layout);
+}
+
+/* Records the memory that the stage holds for the whole step. */
+static void hold_states(RhBuild *b)
+{
+    const RhStack *stack = b->c->stack;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        double params = b->stage_program->states.params.of[cls];
+        RhShares shares = rh_parallelism_shares(b->c, b->layout, (RhParamsClass)cls);
+        double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->stage_program->states, cls);
+        if (params <= 0 && wide <= 0)
+            continue;
+        double weights =
+            rh_states_weights(b->c, b->layout, &b->stage_program->states, (RhParamsClass)cls);
+        if (weights > 0)
+            rh_build_memory(b, RH_MEMORY_WEIGHTS, weights);
+        if (shares.again > 0)
+            rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.again);
+        if (!stack->frees_gradients)
+            rh_build_memory(b, RH_MEMORY_GRADIENTS,
+                            rh_states_gradients(b->c, b->layout, &b->stage_program->states,
+                                                (RhParamsClass)cls));
+        rh_build_memory(b, RH_MEMORY_OPTIMIZER,
+                        rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
+    }
+    double dummies = rh_states_dummies(b->model_cost, b->layout, &b->stage_program->states);
+    if (dummies > 0)
+        rh_build_memory(b, RH_MEMORY_GRADIENTS, dummies);
+    double copies = rh_states_copies(b->c, b->layout, &b->stage_program->states);
+    if (copies > 0)
+        rh_build_memory(b, RH_MEMORY_WEIGHTS, copies);
+    rh_build_memory(b, RH_MEMORY_COMMUNICATION, buffer_bytes(b));
+    rh_build_memory(b, RH_MEMORY_RESERVE, stack->reserve_bytes.value);
+}
+
+static void begin_step(RhBuild *b)
+{
+    b->now->last = -1;
+    b->now->pending_count = 0;
+    b->layer = b->now->microbatch = -1;
+    b->now->phase = RH_PHASE_PARAMETER;
+    g_array_set_size(b->begin, 0);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+        g_array_set_size(b->sent[lane], 0);
+        b->latest[lane] = b->before[lane] = -1;
+    }
+    rh_build_instrs(b, b->stage_program->begin);
+}
+
+static void end_step(RhBuild *b)
+{
+    b->now->phase = RH_PHASE_OPTIMIZER;
+    b->layer = b->now->microbatch = -1;
+    if (b->c->job.forward_only)
+        return;
+    rh_build_instrs(b, b->stage_program->end);
+    double flattened = rh_states_flattened(b->c, b->layout, &b->stage_program->states);
+    if (flattened > 0)
+        rh_build_memory(b, RH_MEMORY_GRADIENTS, flattened);
+    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->stage_program->states);
+    rh_build_kernel(b, &kernel, "optimizer");
+    if (flattened > 0)
+        rh_build_memory(b, RH_MEMORY_GRADIENTS, -flattened);
+    rh_build_gradients_free(b);
+}
+
+static void run_stage(RhBuild *b, int32_t stage)
+{
+    g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(b->model_cost, b->layout, stage);
+    g_autofree int32_t *copies = g_new(int32_t, stage_program->items->len * (guint)b->microbatches);
+    g_autofree double *gradients = g_new0(double, b->layout->vpp);
+    b->stage_program = stage_program;
+    b->copies = copies;
+    b->gradients = gradients;
+    rh_grid_begin_stage(&b->grid, b->program, stage);
+    hold_states(b);
+    begin_step(b);
+    rh_build_slots(b);
+    end_step(b);
+    rh_program_end_role(b->program);
+}
+
+static double tasks_of(const RhModelCost *model_cost, const RhLayerOps *items, const RhLayout *l)
+{
+    int64_t m = rh_train_microbatches(model_cost->c, l);
+    double sum = 0;
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(model_cost, l, stage);
+        sum += rh_stage_program_tasks(stage_program, items, m);
+    }
+    return sum;
+}
+
+double rh_train_tasks(const RhProblem *c, const RhLayout *l)
+{
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
+    g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
+    return tasks_of(model_cost, items, l);
+}
+
+static bool small_enough(double tasks, GError **error)
+{
+    if (tasks > RH_TRAIN_TASKS_MAX)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "this step has about %.0f million tasks, more than a simulation holds\nhelp: fewer "
+            "micro-batches (a larger mb, a smaller global batch)",
+            tasks / 1e6);
+    return true;
+}
+
+static void build_begin(RhBuild *b, const RhProblem *c)
+{
+    size_t messages = (size_t)b->layout->pp * (size_t)b->layout->vpp * (size_t)b->microbatches;
+    int32_t *ends = g_new(int32_t, 4 * messages);
+    memset(ends, -1, 4 * messages * sizeof(int32_t));
+    b->sends[0] = ends;
+    b->sends[1] = ends + messages;
+    b->recvs[0] = ends + 2 * messages;
+    b->recvs[1] = ends + 3 * messages;
+    b->bundles = g_hash_table_new(g_direct_hash, g_direct_equal);
+    b->now = b->half;
+    b->choices = g_array_new(FALSE, FALSE, sizeof(RhChoice));
+    b->sites = rh_algorithm_sites_new(c);
+    b->begin = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        b->sent[lane] = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    b->program = rh_program_new(c->job.gpus);
+    b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
+    b->program->gap_source = c->stack->kernel_gap_s.source;
+    rh_grid_add_groups(&b->grid, b->program, rh_train_joined(b->model_cost, b->layout), b->groups);
+}
+
+static void build_end(RhBuild *b)
+{
+    g_free(b->sends[0]);
+    g_free(b->messages);
+    g_hash_table_destroy(b->bundles);
+    g_array_unref(b->choices);
+    rh_algorithm_sites_free(b->sites);
+    g_array_unref(b->begin);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        g_array_unref(b->sent[lane]);
+}
+
+RhProgram *rh_train_build(const RhProblem *c, const RhLayout *layout, GError **error)
+{
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, layout);
+    g_autoptr(RhLayerOps) items = rh_layer_ops_new(layout, model_cost);
+    if (!small_enough(tasks_of(model_cost, items, layout), error))
+        return NULL;
+    RhBuild b = {.c = c,
+                 .layout = layout,
+                 .model_cost = model_cost,
+                 .items = items,
+                 .grid = rh_grid(layout),
+                 .microbatches = (int32_t)rh_train_microbatches(c, layout)};
+    g_autofree int32_t *layers = g_new(int32_t, layout->pp * layout->vpp);
+    rh_partition_layers(c, layout, layers);
+    b.messages = rh_model_cost_messages_new(model_cost, layers, layout->pp * layout->vpp);
+    build_begin(&b, c);
+    for (int32_t stage = 0; stage < layout->pp; stage++)
+        run_stage(&b, stage);
+    rh_build_match(&b);
+    build_end(&b);
+    return b.program;
+}

@@ -1,0 +1,109 @@
+#pragma once
+/* A layer as a list of steps: a small graph of what is done to pictures.
+ *
+ * A tensor is a picture of so many channels, its height and width kept: whoever cuts pictures by rows
+ * reads kernels, strides and heights here. The layer's own inputs are its first tensors, then each step
+ * makes one. As read, a list says what to do; shaped, it knows the size of every tensor, and what is
+ * kept of them for backward. What a step costs, its row in operators/image_layer_costs.c knows. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RH_STEP_INPUTS_MAX  12
+#define RH_LAYER_INPUTS_MAX 4
+#define RH_LAYER_STEPS_MAX  256
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
+/* Of one sample. */
+typedef struct {
+    int32_t height, width, channels;
+} RhTensor;
+#pragma GCC diagnostic pop
+
+typedef enum {
+    RH_STEP_OF_NONE,
+    RH_STEP_OF_CONV,
+    RH_STEP_OF_NORM,
+    RH_STEP_OF_RELU,
+    RH_STEP_OF_MAX_POOL,
+    RH_STEP_OF_AVERAGE_POOL,
+    RH_STEP_OF_GLOBAL_POOL,
+    RH_STEP_OF_ADD,
+    RH_STEP_OF_CONCAT,
+    RH_STEP_OF_SPLIT,
+    RH_STEP_OF_SHUFFLE,
+    RH_STEP_OF_LINEAR,
+    RH_STEP_OF_GELU,
+    RH_STEP_OF_SCALE,
+    RH_STEP_OF_MERGE,
+    RH_STEP_OF_WINDOWS,
+    RH_STEP_OF_LAST,
+} RhLayerStepKind;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
+/* Every byte is written: shaped lists are compared as bytes. */
+typedef struct {
+    int32_t kind;                                 /* RhLayerStepKind */
+    int32_t number;                               /* as the file counts, from 1 */
+    int32_t from[RH_STEP_INPUTS_MAX], from_count; /* tensors */
+    int32_t out;                                  /* CONV, LINEAR: channels */
+    int32_t kernel[2], stride[2], padding[2];     /* CONV, pools: down, across */
+    int32_t groups;                               /* CONV, SHUFFLE; 0: one for each channel */
+    int32_t part, parts;                          /* SPLIT: which, from 1, of how many */
+    int32_t bias;                                 /* CONV, LINEAR */
+    int32_t by_place;                             /* NORM: over channels, not over the batch */
+    int32_t heads, window,
+        shifted;      /* WINDOWS: places along a side; do squares lie half of one off? */
+    int32_t in_place; /* shaped: RELU of a tensor that nobody else reads */
+    int32_t rides; /* shaped: RELU or ADD right behind a norm or a sum, of what nobody else reads */
+} RhLayerStep;
+#pragma GCC diagnostic pop
+
+/* What is known of a tensor once a list is shaped. */
+typedef struct {
+    RhTensor size;
+    int32_t first_use,
+        last_use;         /* the step that makes it, -1: the layer before; the last that reads it,
+                                  * steps_count: the next layer */
+    int32_t uses;         /* steps and layers that read it and send a gradient back */
+    int32_t root;         /* whose memory it is: itself, but for views and steps in place */
+    int32_t has_gradient; /* false: the picture itself */
+    int32_t kept;         /* of roots: 1: by this layer, from forward to backward */
+    int32_t wanted;       /* of roots: by a step that made it or read it, here or before */
+} RhStepTensor;
+
+#define RH_KEPT_BEFORE 2 /* by a layer before this one */
+
+typedef struct RhStepList {
+    int32_t inputs_count, outputs_count, steps_count;
+    int32_t outputs[RH_LAYER_INPUTS_MAX]; /* tensors */
+    RhStepTensor *tensors;                /* shaped: inputs_count + steps_count; else NULL */
+    RhLayerStep *steps;
+} RhStepList;
+
+/* Room for so many steps; its tensors too when `shaped`. */
+RhStepList *rh_step_list_new(int32_t inputs, int32_t steps, bool shaped);
+void rh_step_list_free(RhStepList *list);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepList, rh_step_list_free)
+bool rh_step_list_equal(const RhStepList *a, const RhStepList *b);
+
+/* What one layer hands to the next. */
+typedef struct {
+    int32_t count;
+    RhStepTensor tensors[RH_LAYER_INPUTS_MAX]; /* size, has_gradient, kept and wanted count */
+} RhLayerOutput;
+
+/* The list with all tensors' sizes where the layer before hands it `before`; what it hands on itself
+ * goes to `after`. NULL where they do not fit, and why in `problem` (caller frees). */
+RhStepList *rh_step_list_shape(const RhStepList *list, const RhLayerOutput *before,
+                               RhLayerOutput *after, char **problem);
+
+const char *rh_layer_step_name(RhLayerStepKind kind);    /* "conv" */
+RhLayerStepKind rh_layer_step_by_name(const char *name); /* NONE: unknown */
+const char *const *rh_layer_step_names(void);            /* NULL-ended */
+static inline double rh_tensor_elements(const RhTensor *t)
+{
+    return (double)t->height * t->width * t->channels;
+}
