@@ -83,6 +83,13 @@ void rh_terminal_hint(const char *line)
         print_line(line);
 }
 
+bool rh_terminal_hints(bool shown)
+{
+    bool before = !terminal.quiet;
+    terminal.quiet = !shown;
+    return before;
+}
+
 /* How often a line of progress goes where no terminal is. */
 #define LINE_EVERY_S 10
 

@@ -16,6 +16,8 @@ bool rh_terminal_colored(void); /* may stdout carry colour */
 void rh_terminal_error(const char *message);
 /* Prints one line, "note: ..." or "warning: ..."; nothing with -q. */
 void rh_terminal_hint(const char *line);
+/* Lets hints pass, or not, as with -q. Returns whether they were let pass. */
+bool rh_terminal_hints(bool shown);
 
 /* Updates the progress line in place on a terminal; elsewhere prints "progress: ..." every ten
  * seconds. `stage` is borrowed for the call. */

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/sweep/item_work.h"
 
 #define COLUMNS(...)                                                                               \
     (const char *const[])                                                                          \
@@ -20,22 +22,31 @@
         "slo_met_frac", "cost_usd_per_million_tokens", "energy_j_per_token"
 
 static const RhSweepCommand commands[] = {
-    {.command = &rh_command_simulate, .merge = {.columns = COLUMNS(STEP)}},
-    {.command = &rh_command_plan, .merge = {.list = "plans", .columns = COLUMNS(STEP, LAYOUT)}},
+    {.command = &rh_command_simulate,
+     .work = rh_item_work_training,
+     .merge = {.columns = COLUMNS(STEP)}},
+    {.command = &rh_command_plan,
+     .work = rh_item_work_training,
+     .merge = {.list = "plans", .columns = COLUMNS(STEP, LAYOUT)}},
     {.command = &rh_command_serve_simulate,
+     .work = rh_item_work_service,
      .merge = {.columns = COLUMNS("deployment", "gpus_count", SERVED, "overloaded")}},
     {.command = &rh_command_serve_plan,
+     .work = rh_item_work_service,
      .merge = {.list = "plans",
                .columns = COLUMNS("deployment", "gpus_count", "rate_max_per_s", SERVED)}},
     {.command = &rh_command_capacity,
+     .work = rh_item_work_capacity,
      .merge = {.list = "cells",
                .best = "best",
                .columns = COLUMNS("platform", "gpus_count", "seconds", "usd", "goodput_frac",
                                   "meets", "binds", STEP, LAYOUT)}},
     {.command = &rh_command_run,
+     .work = rh_item_work_training,
      .merge = {.columns = COLUMNS("goodput_frac", "ettr_frac", "time_s.*", "usd.mean", "gpu_hours",
                                   "step_time_s", "checkpoint.every_s", "failures.mtbf_s")}},
     {.command = &rh_command_rl_plan,
+     .work = rh_item_work_rl,
      .merge = {.list = "entries",
                .columns =
                    COLUMNS("placement", "ahead_count", "trainer.layout.*", "servers.deployment",
@@ -77,6 +88,19 @@ static bool check_words(const char *command, char **words, GError **error)
     g_auto(RhArguments) arguments = {0};
     const RhSweepCommand *row = rh_sweep_command_by_name(command);
     return rh_options_parse(row->command, (int)g_strv_length(words), words, &arguments, error);
+}
+
+double rh_sweep_item_work(const RhStudyItem *item, void *command)
+{
+    g_auto(RhArguments) arguments = {0};
+    const RhSweepCommand *row = rh_sweep_command_by_name(command);
+    if (!rh_options_parse(row->command, (int)g_strv_length(item->words), item->words, &arguments,
+                          NULL))
+        return 0;
+    bool shown = rh_terminal_hints(false);
+    double work = row->work(&arguments);
+    rh_terminal_hints(shown);
+    return work;
 }
 
 RhStudyRules rh_sweep_rules(void)

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "cli/output/terminal.h"
+#include "cli/sweep/sweep_commands.h"
 #include "cli/sweep/sweep_item.h"
 #include "sweep/coordinator.h"
 #include "sweep/cost_model.h"
@@ -16,7 +17,7 @@
 #include "sweep/journal.h"
 
 #define TROUBLES_MAX 5 /* failures that are told; refusals likewise, each reason once */
-#define SORT_AFTER   8 /* questions, before the dearest are told */
+#define SORT_AFTER   8 /* questions, before their seconds correct the estimates */
 #define KNOWN_AFTER  8 /* questions, before a time left is told */
 
 typedef struct {
@@ -171,14 +172,15 @@ static int by_cost(const void *a, const void *b, void *user)
     return x_s != y_s ? (x_s < y_s ? 1 : -1) : (x > y) - (x < y);
 }
 
-/* Puts what is left in order, the dearest first, by what was measured: each time that is twice as
- * much. */
+/* Puts what is left in order, the dearest first: by estimates before the first question, and by what was measured each time
+ * that is twice as much. */
 static void sort_rest(Sweep *s)
 {
     if (!s->costs || rh_item_costs_count(s->costs) < s->sort_at)
         return;
-    s->sort_at = 2 * rh_item_costs_count(s->costs);
-    rh_item_costs_fit(s->costs);
+    s->sort_at = MAX(2 * rh_item_costs_count(s->costs), SORT_AFTER);
+    if (rh_item_costs_count(s->costs) >= SORT_AFTER)
+        rh_item_costs_fit(s->costs);
     g_qsort_with_data((int32_t *)(void *)s->order->data + s->at, (int)(s->order->len - s->at),
                       sizeof(int32_t), by_cost, s->costs);
 }
@@ -340,9 +342,10 @@ RhSweepOutcome *rh_sweep_run(const RhSweepRun *run, GError **error)
     s.client = (RhItemClient){
         .socket = run->rank.socket, .digest = s.digest, .items = (int32_t)run->study->items->len};
     g_autoptr(RhItemCosts) costs =
-        run->rank.socket >= 0 && run->rank.number == 0 ? rh_item_costs_new(run->study) : NULL;
+        run->rank.socket >= 0 && run->rank.number == 0
+            ? rh_item_costs_new(run->study, rh_sweep_item_work, (void *)run->study->command)
+            : NULL;
     s.costs = costs;
-    s.sort_at = SORT_AFTER;
     bool coordinated =
         run->rank.socket >= 0 && run->rank.number > 0; /* then the coordinator knows what is left */
     if (!coordinated && !order_items(&s, journals, error))

@@ -37,6 +37,8 @@ for n in 2 5; do
     [ "$(find "ranks$n" -name '*.jsonl' | wc -l)" = $((n - 1)) ] || fail "$n ranks, and not all worked"
     sed "s/^/$n ranks: /; s/; in .*//" out | head -n 1
 done
+# The dearest question by the closed form goes first, before any was measured.
+head -n 1 ranks2/*.jsonl | grep -q -- '--strategy=tp2,pp4,mb1 --global-batch=160"' || fail "not the dearest first: $(head -n 1 ranks2/*.jsonl)"
 # Starts a sweep of 4 ranks in $1 and waits for some answers.
 begin() {
     "${ranks[@]}" 4 "$relay" sweep study.json --folder "$1" -q >out 2>log &
