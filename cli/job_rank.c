@@ -18,10 +18,12 @@ bool rh_job_rank_take(RhJobRank *rank, GError **error)
     if (!rh_integer_parse(number, 3, 1000000, &socket, NULL) ||
         !rh_coordinator_message_read((int)socket, &role) || role.kind != RH_MESSAGE_ROLE ||
         role.item < 2)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       RH_COORDINATOR_SOCKET
-                       " is set, but no coordinator answers there\nhelp: two ranks or more, of "
-                       "which the first hands out the work: mpirun -n 9 rehearse-mpi sweep ...");
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            RH_COORDINATOR_SOCKET
+            " is set, but no coordinator answers there\nhelp: two ranks or more, of "
+            "which the first hands out the work: mpirun -n 9 rehearse-mpi sweep ..., or srun "
+            "with the interface of MPI's library (--mpi=pmix, --mpi=pmi2)");
     *rank = (RhJobRank){.socket = (int)socket, .number = role.rank, .count = role.item};
     return true;
 }

@@ -70,11 +70,18 @@ static void append_count(GString *out, int64_t count, const char *what)
         g_string_append_printf(out, ", %" G_GINT64_FORMAT " %s", count, what);
 }
 
+/* The study as words of a command, with its folder where it is not the usual one; caller frees. */
+static char *study_words(const Sweep *s)
+{
+    g_autofree char *path = rh_shell_quoted(s->path), *folder = rh_shell_quoted(s->folder);
+    return s->a->folder ? g_strdup_printf("%s --folder %s", path, folder) : g_strdup(path);
+}
+
 static char *outcome_text(const Sweep *s, const RhSweepOutcome *o)
 {
     int64_t left = rh_sweep_left(o);
     g_autofree char *took = rh_quantity_format(o->seconds, RH_QUANTITY_S, 3);
-    g_autofree char *path = rh_shell_quoted(s->path);
+    g_autofree char *words = study_words(s);
     GString *out = g_string_new(NULL);
     g_string_append_printf(out, "%" G_GINT64_FORMAT " questions: %" G_GINT64_FORMAT " answered",
                            o->count, o->answered);
@@ -96,11 +103,11 @@ static char *outcome_text(const Sweep *s, const RhSweepOutcome *o)
         g_string_append_printf(out, "  failed: %s\n",
                                (const char *)g_ptr_array_index(o->troubles, i));
     if (left > 0)
-        g_string_append_printf(out, "next: rehearse sweep %s --resume\n", path);
+        g_string_append_printf(out, "next: rehearse sweep %s --resume\n", words);
     else if (o->failed > 0)
-        g_string_append_printf(out, "next: rehearse sweep %s --retry failed\n", path);
+        g_string_append_printf(out, "next: rehearse sweep %s --retry failed\n", words);
     else
-        g_string_append_printf(out, "next: rehearse sweep merge %s -o study.csv\n", path);
+        g_string_append_printf(out, "next: rehearse sweep merge %s -o study.csv\n", words);
     return g_string_free(out, FALSE);
 }
 
@@ -131,23 +138,22 @@ static int emit(Sweep *s, GError **error)
     RhStudyShard shard = {.count = MIN(TASKS_USUAL, (int32_t)s->study->items->len)};
     if (s->a->shard && !rh_shard_parse(s->a->shard, &shard, error))
         return 2;
-    g_autofree char *path = rh_shell_quoted(s->path), *folder = rh_shell_quoted(s->folder);
-    g_autofree char *name = g_path_get_basename(s->folder);
-    printf(
-        "#!/bin/bash\n"
-        "#SBATCH --job-name=%s\n"
-        "#SBATCH --array=1-%d\n"
-        "#SBATCH --ntasks=1\n"
-        "#SBATCH --cpus-per-task=1\n"
-        "#SBATCH --time=01:00:00\n"
-        "#SBATCH --signal=B:TERM@60    # a minute to end the question under way\n"
-        "#SBATCH --requeue\n"
-        "# %u questions of %s. In one job instead: srun -n %d rehearse sweep %s --resume -j 1,\n"
-        "# or mpirun -n %d rehearse-mpi sweep %s --resume, which evens out uneven costs.\n"
-        "# Then: rehearse sweep merge %s --folder %s -o study.html\n"
-        "exec rehearse sweep %s --folder %s --resume -j \"${SLURM_CPUS_PER_TASK:-1}\" --no-progress\n",
-        name, shard.count, s->study->items->len, s->study->command, shard.count, path,
-        shard.count + 1, path, path, folder, path, folder);
+    g_autofree char *words = study_words(s), *base = g_path_get_basename(s->folder);
+    g_autofree char *name = rh_shell_quoted(base);
+    printf("#!/bin/bash\n"
+           "#SBATCH --job-name=%s\n"
+           "#SBATCH --array=1-%d\n"
+           "#SBATCH --ntasks=1\n"
+           "#SBATCH --cpus-per-task=1\n"
+           "#SBATCH --time=01:00:00\n"
+           "#SBATCH --signal=B:TERM@60    # a minute to end the question under way\n"
+           "#SBATCH --requeue\n"
+           "# %u questions of %s. In one job instead: srun -n %d rehearse sweep %s --resume -j 1,\n"
+           "# or mpirun -n %d rehearse-mpi sweep %s --resume, which evens out uneven costs.\n"
+           "# Then: rehearse sweep merge %s -o study.html\n"
+           "exec rehearse sweep %s --resume -j \"${SLURM_CPUS_PER_TASK:-1}\" --no-progress\n",
+           name, shard.count, s->study->items->len, s->study->command, shard.count, words,
+           shard.count + 1, words, words, words);
     return 0;
 }
 

@@ -1,34 +1,11 @@
 #!/usr/bin/env bash
 # A study handed to the ranks of an MPI job: the table of one process, also when a rank's program is killed.
 #
-#   tests/sweep/mpi_test.sh REHEARSE REHEARSE-MPI [KILLS]
-#
-# Skipped (77) where mpirun starts nothing.
+#   tests/sweep/mpi_test.sh REHEARSE REHEARSE-MPI
 set -euo pipefail
-tree=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
-rehearse=$(realpath -- "$1")
-relay=$(realpath -- "$2")
-kills=${3:-3}
-scratch=$(mktemp -d)
-trap 'rm -rf -- "$scratch"' EXIT
-export REHEARSE_DATA=$tree REHEARSE_PROGRAM=$rehearse OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
-ranks=(mpirun --oversubscribe -n)
-"${ranks[@]}" 2 true >"$scratch/log" 2>&1 || ranks=(mpirun -n) # MPICH has no such option
-"${ranks[@]}" 2 true >"$scratch/log" 2>&1 || {
-    echo "skipped: mpirun starts nothing here"
-    exit 77
-}
-cd -- "$scratch"
-cp "$tree/tests/cli/inputs/tiny-llama.json" "$tree/tests/cli/inputs/two-nodes.json" .
-cat >study.json <<'END'
-{"schema": "rehearse.study/1", "command": "simulate",
- "options": {"workload": "tiny-llama.json", "platform": "two-nodes.json", "seq": "1k", "strategy": "tp{tp},pp{pp},mb1"},
- "axes": [{"global-batch": {"from": 8, "to": 160, "plus": 8}}, {"tp": [1, 2]}, {"pp": [1, 2, 4]}]}
-END
+# shellcheck source=tests/sweep/mpi_job.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/mpi_job.sh"
+write_study 160
 "$rehearse" sweep study.json --folder one -q >/dev/null
 "$rehearse" sweep merge study.json --folder one >one.csv
 for n in 2 5; do
@@ -47,15 +24,6 @@ begin() {
         [ "$({ cat "$1"/*.jsonl 2>/dev/null || true; } | wc -l)" -lt 12 ] || break
         sleep 0.02
     done
-}
-# Children of a process.
-children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
-# Process numbers of the job's relays, the first rank's first.
-relays() {
-    local pid
-    for pid in $(children "$job"); do
-        [ "$(cat "/proc/$pid/comm")" != rehearse-mpi ] || echo "$pid"
-    done | sort -n
 }
 # Asks what is left, and compares.
 finish() {
@@ -93,22 +61,6 @@ wait "$job" || true
 finish told
 [ "$asked" = 120 ] || fail "told to leave, and $asked answers to 120 questions"
 echo "told to leave: what was under way was ended, the table is the same"
-# Any process of the job, at any time: what was answered stays, and no more than the ranks had under way is asked again.
-RANDOM=11
-for kill in $(seq "$kills"); do
-    rm -rf random
-    begin random
-    sleep "0.$((RANDOM % 3))"
-    before=$(cat random/*.jsonl | grep -c '^{"key":"[0-9a-f]*","status":0,.*}$')
-    mapfile -t alive < <(relays; for pid in $(relays); do for own in $(children "$pid"); do echo "$own"; children "$own" | tr ' ' '\n'; done; done)
-    [ "${#alive[@]}" = 0 ] || kill -9 "${alive[RANDOM % ${#alive[@]}]}" 2>/dev/null || true
-    wait "$job" || true
-    sleep 0.3
-    after=$(cat random/*.jsonl | grep -c '^{"key":"[0-9a-f]*","status":0,.*}$')
-    [ "$after" -ge "$before" ] || fail "kill $kill took $((before - after)) answers"
-    finish random
-done
-echo "$kills random kills: the table is the same"
 # A search whose rehearsals are handed to ranks answers with the bytes of one machine, also where ranks are killed.
 train=(-w tiny-llama.json -p two-nodes.json --seq 1024)
 "$rehearse" plan "${train[@]}" --global-batch 32 -q -j 2 --json -o plan.html >plan.json
