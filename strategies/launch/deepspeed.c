@@ -7,13 +7,12 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "strategies/launch/framework.h"
+#include "strategies/launch/trainer.h"
 #include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 
-#define CONFIG_FILE  "ds_config.json"
-#define MODEL_FILE   "rehearsed_model/config.json"
-#define TRAINER_FILE "rehearsed_lora.py"
+#define CONFIG_FILE "ds_config.json"
+#define MODEL_FILE  "rehearsed_model/config.json"
 
 /* --- knobs --- */
 
@@ -174,117 +173,6 @@ static void write_configuration(RhLaunchText *t)
     rh_launch_file(t, CONFIG_FILE, text);
 }
 
-/* --- adapters: a short trainer with PEFT in place of run_clm.py --- */
-
-static const char trainer[] =
-    "import sys\n"
-    "from itertools import chain\n\n"
-    "import torch\n"
-    "from datasets import load_dataset\n"
-    "from peft import LoraConfig, get_peft_model\n"
-    "from transformers import (AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments,\n"
-    "                          default_data_collator)\n\n"
-    "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
-    "# Before the model: under ZeRO-3 from_pretrained then shares out weights as it loads them.\n"
-    "arguments = TrainingArguments(\n"
-    "    output_dir=given[\"--output\"], deepspeed=\"" CONFIG_FILE "\", %s=True,\n"
-    "    per_device_train_batch_size=%d, gradient_accumulation_steps=%" G_GINT64_FORMAT ",\n"
-    "    max_steps=int(given[\"--iterations\"]), learning_rate=float(given[\"--lr\"]),\n"
-    "    max_grad_norm=1.0, logging_steps=1,%s\n"
-    "    gradient_checkpointing=%s, gradient_checkpointing_kwargs={\"use_reentrant\": False})\n"
-    "tokenizer = AutoTokenizer.from_pretrained(given[\"--base\"])\n"
-    "model = AutoModelForCausalLM.from_pretrained(given[\"--base\"], torch_dtype=torch.%s)\n"
-    "model.config.use_cache = False\n"
-    "model.enable_input_require_grads()\n"
-    "model = get_peft_model(model, LoraConfig(\n"
-    "    task_type=\"CAUSAL_LM\", r=%d, lora_alpha=%d, lora_dropout=0.0,\n"
-    "    target_modules=[%s]))\n"
-    "model.print_trainable_parameters()\n"
-    "length = %" G_GINT64_FORMAT "  # tokens of a sample: texts one behind the other, cut\n\n\n"
-    "def cut(texts):\n"
-    "    ids = list(chain.from_iterable(tokenizer(texts[\"text\"])[\"input_ids\"]))\n"
-    "    parts = [ids[i:i + length] for i in range(0, len(ids) - length + 1, length)]\n"
-    "    return {\"input_ids\": parts, \"attention_mask\": [[1] * length] * len(parts),\n"
-    "            \"labels\": parts}\n\n\n"
-    "with arguments.main_process_first():\n"
-    "    texts = load_dataset(given[\"--data\"], split=\"train\")\n"
-    "    samples = texts.map(cut, batched=True, remove_columns=texts.column_names)\n"
-    "Trainer(model=model, args=arguments, train_dataset=samples,\n"
-    "        data_collator=default_data_collator).train(\n"
-    "            resume_from_checkpoint=given.get(\"--load\"))\n"
-    "model.save_pretrained(given[\"--output\"])\n";
-
-/* Names of these families' linear layers in Transformers; a mixtral's experts are w1, w2, w3. */
-static char *target_modules(const RhProblem *c)
-{
-    bool mixtral = strcmp(c->model->family, "mixtral") == 0;
-    const struct {
-        RhLinearName linear;
-        const char *names;
-    } rows[] = {{RH_LINEAR_QKV, "\"q_proj\", \"k_proj\", \"v_proj\""},
-                {RH_LINEAR_PROJ, "\"o_proj\""},
-                {RH_LINEAR_FC1, mixtral ? "\"w1\", \"w3\"" : "\"gate_proj\", \"up_proj\""},
-                {RH_LINEAR_FC2, mixtral ? "\"w2\"" : "\"down_proj\""}};
-    g_autoptr(GString) out = g_string_new(NULL);
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (rh_lora_adapts(&c->job.lora, rows[i].linear))
-            g_string_append_printf(out, "%s%s", out->len > 0 ? ", " : "", rows[i].names);
-    return g_string_free(g_steal_pointer(&out), FALSE);
-}
-
-/* Names the variables that the user fills in: how long and how fast to train, and where to. */
-static const char *choices(const RhLaunchText *t)
-{
-    return t->extras->save ? "$ITERATIONS and $LEARNING_RATE"
-                           : "$ITERATIONS, $LEARNING_RATE and $OUTPUT";
-}
-
-/* Notes that Transformers resumes from one checkpoint, not from the folder that it saves them
- * in. */
-static void note_load(RhLaunchText *t)
-{
-    if (t->extras->load)
-        rh_launch_note(
-            t,
-            "the folder to load is that of one checkpoint: checkpoint-N inside the folder of --save");
-}
-
-static void write_adapters(RhLaunchText *t)
-{
-    const RhProblem *c = t->c;
-    const RhLaunchOptions *e = t->extras;
-    bool fp16 = c->job.recipe->dtype == RH_DTYPE_FP16;
-    g_autofree char *modules = target_modules(c);
-    g_autofree char *saving =
-        e->save ? g_strdup_printf(" save_steps=%" G_GINT64_FORMAT ",", e->save_steps)
-                : g_strdup(" save_strategy=\"no\",");
-    g_autofree char *text = g_strdup_printf(
-        trainer, fp16 ? "fp16" : "bf16", t->layout->microbatch, rh_train_microbatches(c, t->layout),
-        saving, t->layout->recompute == RH_RECOMPUTE_FULL ? "True" : "False",
-        fp16 ? "float16" : "bfloat16", c->job.lora.rank, 2 * c->job.lora.rank, modules,
-        c->job.sequence);
-    rh_launch_file(t, TRAINER_FILE, text);
-    t->program = TRAINER_FILE;
-    g_string_truncate(t->flags, 0); /* of run_clm.py */
-    g_autofree char *save = e->save ? g_shell_quote(e->save) : g_strdup("$OUTPUT");
-    g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
-    rh_launch_write(t,
-                    "--base $BASE --data $DATA --iterations $ITERATIONS --lr $LEARNING_RATE "
-                    "--output %s",
-                    save);
-    if (load)
-        rh_launch_write(t, "--load %s", load);
-    rh_launch_note(
-        t,
-        "set $BASE to the trained weights of %s, a folder or a name on the Hub (its config.json is "
-        "used as it is), $DATA (a data set of texts), %s before you run this",
-        c->model->name, choices(t));
-    note_load(t);
-    rh_launch_note(
-        t, "PEFT gives q, k and v (gate and up) an adapter each, where one for all of them is "
-           "simulated: its matrices A have up to three times as many parameters");
-}
-
 static void write_checkpoints(RhLaunchText *t)
 {
     const RhLaunchOptions *e = t->extras;
@@ -305,7 +193,8 @@ static bool write_rest(RhLaunchText *t, GError **error)
     (void)error;
     write_configuration(t);
     if (c->job.lora.rank > 0) {
-        write_adapters(t);
+        rh_launch_write_trainer(t); /* run_clm.py has no adapters */
+        rh_launch_write(t, "--deepspeed " CONFIG_FILE);
         return true;
     }
     write_model(t);
@@ -325,8 +214,8 @@ static bool write_rest(RhLaunchText *t, GError **error)
     rh_launch_note(t,
                    "set $TOKENIZER (with the model's vocabulary of %" G_GINT64_FORMAT
                    " tokens), $DATA, %s before you run this",
-                   c->model->vocab, choices(t));
-    note_load(t);
+                   c->model->vocab, rh_trainer_choices(t));
+    rh_trainer_note_load(t);
     rh_launch_note(t, "the files must be on every node; attention is PyTorch's fused kernel");
     return true;
 }
@@ -366,11 +255,11 @@ const RhFramework rh_framework_deepspeed = {
     .words_count = G_N_ELEMENTS(deepspeed_words),
     /* memory of from_config(), in fp32, before DeepSpeed casts it and moves it to the GPU
      * (engine.py:1714) */
-    .starts = {{2, true, "loads the whole model on its host, in 16 bits", 2,
-                "from_pretrained() of " TRAINER_FILE},
-               {2, false, "builds the whole model on its host, in fp32", 4,
+    .starts = {{2, true, false, "loads the whole model on its host, in 16 bits", 2,
+                "from_pretrained() of " RH_TRAINER_FILE},
+               {2, false, false, "builds the whole model on its host, in fp32", 4,
                 "examples/pytorch/language-modeling/run_clm.py"},
-               {3, false, "shares out each layer as it is made (zero.Init)", 0,
+               {3, false, false, "shares out each layer as it is made (zero.Init)", 0,
                 "deepspeed/runtime/zero/partition_parameters.py"}},
     .features = RH_FEATURE_WINDOW,
     .check = check_own,

@@ -22,11 +22,11 @@ typedef struct RhLaunchText {
 /* How a framework builds a model, before the first step: a row for degrees of ZeRO up to one. */
 typedef struct {
     int32_t zero_most;
-    bool adapts;     /* of adapters beside trained weights alone */
-    const char *how; /* ends "each rank ..." */
-    int32_t
-        host_bytes; /* that each rank has on its host meanwhile, for each parameter of the model */
-    const char *where; /* file:line of the project */
+    bool adapts;        /* of adapters beside trained weights alone */
+    bool once;          /* one rank of a node does, for all of them */
+    const char *how;    /* ends "each rank ..." */
+    int32_t host_bytes; /* that it has on its host meanwhile, for each parameter of the model */
+    const char *where;  /* file:line of the project */
 } RhLaunchStart;
 #define RH_LAUNCH_STARTS_MAX 4
 

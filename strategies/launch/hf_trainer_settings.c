@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategies/launch/readers.h"
+#include "strategies/launch/trainer.h"
 
 /* Figures that these alone have, beside RhLaunchJobField. */
 enum {
@@ -15,6 +16,7 @@ enum {
     JOB_FOUR,                    /* frozen weights of 4 bits */
     JOB_EIGHT,                   /* moments of 8 bits */
     JOB_SAID_HALF,               /* JOB_HALF, by a word other than "auto" */
+    JOB_DEEPSPEED,               /* 1: DeepSpeed shares out what is shared out */
 };
 
 static bool is_auto(const char *text)
@@ -160,6 +162,7 @@ static void read_stage(RhLaunchReading *r, const char *text)
 
 static void read_deepspeed(RhLaunchReading *r, const char *text)
 {
+    r->job[JOB_DEEPSPEED] = 1;
     static const char *const stages[] = {"zero0", "zero1", "zero2", "zero3"};
     for (int64_t stage = 0; stage < (int64_t)G_N_ELEMENTS(stages); stage++) {
         g_autofree char *ds = g_strdup_printf("ds_z%" G_GINT64_FORMAT, stage);
@@ -201,11 +204,6 @@ static void read_targets(RhLaunchReading *r, const char *text)
     r->texts[0] = out->len > 0 ? g_strdup(out->str) : NULL;
 }
 
-static void read_rank(RhLaunchReading *r, const char *text)
-{
-    (void)rh_launch_read_number(r, text, &r->job[RH_JOB_FIELD_LORA_RANK]);
-}
-
 static void finish_adapters(RhLaunchReading *r)
 {
     int64_t rank = r->job[RH_JOB_FIELD_LORA_RANK];
@@ -244,7 +242,7 @@ static void finish_batch(RhLaunchReading *r)
     }
 }
 
-static void finish(RhLaunchReading *r)
+void rh_trainer_finish(RhLaunchReading *r)
 {
     int64_t fsdp = r->job[JOB_FSDP];
     if (!r->dtype)
@@ -268,7 +266,26 @@ static void finish(RhLaunchReading *r)
         r->job[RH_JOB_FIELD_ACCUMULATION] = 1;
     finish_batch(r);
     finish_adapters(r);
-    r->stack = "deepspeed";
+    if (r->framework == &rh_framework_peft && r->job[JOB_DEEPSPEED] > 0)
+        r->framework = &rh_framework_trainer; /* the same rows */
+    r->stack = r->framework == &rh_framework_peft ? "peft" : "deepspeed";
+}
+
+/* --- writing: the options of the Trainer that say a layout --- */
+
+static char *write_checkpointing(const RhLaunchText *t)
+{
+    return t->layout->recompute == RH_RECOMPUTE_FULL ? g_strdup("") : NULL;
+}
+
+static char *write_fsdp(const RhLaunchText *t)
+{
+    return t->layout->zero > 0 ? g_strdup("full_shard auto_wrap") : NULL;
+}
+
+static char *write_fsdp_file(const RhLaunchText *t)
+{
+    return t->layout->zero > 0 ? g_strdup(RH_TRAINER_FSDP_FILE) : NULL;
 }
 
 #define READ(names, function)                                                                      \
@@ -276,22 +293,29 @@ static void finish(RhLaunchReading *r)
         .name = (names), .read = (function)                                                        \
     }
 
-static const RhLaunchRow rows[] = {
+/* A number that is read alone. */
+#define NUMBER(names, others, of, place)                                                           \
+    {                                                                                              \
+        .name = (names), .also = (others), .of = (place), .otherwise = RH_ROW_NEVER                \
+    }
+#define KNOB(names, others, field) NUMBER(names, others, knob, RH_ROW_KNOB(field))
+#define SIZE(names, place)         NUMBER(names, NULL, size, place)
+
+const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     /* DeepSpeed's configuration */
-    {.name = "train_batch_size", .job = RH_JOB_FIELD_GLOBAL_BATCH},
-    {.name = "train_micro_batch_size_per_gpu",
-     .also = "micro_batch_size|per_device_train_batch_size",
+    NUMBER("train_batch_size", NULL, job, RH_JOB_FIELD_GLOBAL_BATCH),
+    {.name = "per_device_train_batch_size",
+     .also = "train_micro_batch_size_per_gpu|micro_batch_size",
      .knob = RH_ROW_KNOB(microbatch)},
-    {.name = "gradient_accumulation_steps", .job = RH_JOB_FIELD_ACCUMULATION},
-    {.name = "zero_optimization.stage", .also = "zero_stage", .knob = RH_ROW_KNOB(zero)},
-    {.name = "zero_optimization.zero_hpz_partition_size", .knob = RH_ROW_KNOB(hpz)},
-    {.name = "tensor_parallel.autotp_size",
-     .also = "tensor_parallel_size|tensor_parallel.tp_size",
-     .knob = RH_ROW_KNOB(tp)},
-    {.name = "context_parallel_size",
-     .also = "sequence_parallel_degree|sequence_parallel_size",
-     .knob = RH_ROW_KNOB(cp)},
-    {.name = "dp_shard_size", .knob = RH_ROW_KNOB(shard)},
+    NUMBER("gradient_accumulation_steps", NULL, job, RH_JOB_FIELD_ACCUMULATION),
+    KNOB("zero_optimization.stage", "zero_stage", zero),
+    KNOB("zero_optimization.zero_hpz_partition_size", NULL, hpz),
+    KNOB("tensor_parallel.autotp_size", "tensor_parallel_size|tensor_parallel.tp_size", tp),
+    KNOB("context_parallel_size", "sequence_parallel_degree|sequence_parallel_size", cp),
+    KNOB("dp_shard_size", NULL, shard),
+    {.knob = RH_ROW_KNOB(dp)},                /* the world size over the other degrees */
+    {.knob = RH_ROW_KNOB(partition)},         /* there is one stage */
+    {.knob = RH_ROW_KNOB(sequence_parallel)}, /* there is one tensor rank */
     READ("zero_optimization.offload_optimizer.device", read_offload),
     READ("zero_optimization.offload_param.device", read_offload),
     READ("zero_optimization.cpu_offload", read_offload),
@@ -300,18 +324,23 @@ static const RhLaunchRow rows[] = {
     READ("fp8", read_fp8),
     READ("data_types.grad_accum_dtype", read_gradients),
     /* options of the Trainer and of programs around it */
-    {.name = "block_size",
-     .also = "max_seq_length|max_seq_len|model_max_length|cutoff_len|sequence_len|max_length",
-     .job = RH_JOB_FIELD_SEQUENCE},
-    READ("gradient_checkpointing", read_checkpointing),
+    NUMBER("block_size",
+           "max_seq_length|max_seq_len|model_max_length|cutoff_len|sequence_len|max_length", job,
+           RH_JOB_FIELD_SEQUENCE),
+    {.name = "gradient_checkpointing",
+     .knob = RH_ROW_KNOB(recompute),
+     .write = write_checkpointing,
+     .read = read_checkpointing},
     READ("disable_gradient_checkpointing", read_no_checkpointing),
     READ("fsdp_config.activation_checkpointing", read_checkpointing),
-    READ("fsdp", read_fsdp),
+    {.name = "fsdp", .quoted = true, .write = write_fsdp, .read = read_fsdp},
+    {.name = "fsdp_config", .write = write_fsdp_file, .read = read_fsdp_part},
     {.name = "fsdp_config.fsdp_sharding_strategy",
      .also = "fsdp_sharding_strategy|fsdp_final_sharding_strategy",
      .read = read_fsdp},
     {.name = "fsdp_config.reshard_after_forward",
-     .also = "fsdp_config.fsdp_reshard_after_forward|fsdp_reshard_after_forward",
+     .also = "fsdp_config.fsdp_reshard_after_forward|fsdp_reshard_after_forward|"
+             "reshard_after_forward",
      .read = read_reshard},
     {.name = "fsdp_config.fsdp_version",
      .also = "fsdp_version|fsdp_config.auto_wrap_policy|fsdp_config.fsdp_auto_wrap_policy|"
@@ -326,7 +355,7 @@ static const RhLaunchRow rows[] = {
      .also = "base_model|model_name|model_id|config_name",
      .read = read_model},
     {.name = "adapter", .also = "finetuning_type|peft_type|use_peft", .read = read_adapter},
-    {.name = "lora_r", .also = "lora_rank|peft_lora_r|lora_dim", .read = read_rank},
+    NUMBER("lora_r", "lora_rank|peft_lora_r|lora_dim", job, RH_JOB_FIELD_LORA_RANK),
     {.name = "lora_target_modules", .also = "lora_target", .read = read_targets},
     READ("load_in_4bit", read_four_bits),
     READ("load_in_8bit", read_eight_bits),
@@ -334,20 +363,19 @@ static const RhLaunchRow rows[] = {
     READ("quantization_bit", read_bits),
     {.name = "optimizer", .also = "optim|optimizer.type", .read = read_optimizer},
     /* a config.json that the launch writes */
-    {.name = "hidden_size", .size = RH_SIZE_HIDDEN},
-    {.name = "intermediate_size", .size = RH_SIZE_FFN},
-    {.name = "num_hidden_layers", .size = RH_SIZE_LAYERS},
-    {.name = "num_attention_heads", .size = RH_SIZE_HEADS},
-    {.name = "num_key_value_heads", .size = RH_SIZE_GROUPS},
-    {.name = "head_dim", .size = RH_SIZE_HEAD},
-    {.name = "vocab_size", .size = RH_SIZE_VOCAB},
-    {.name = "max_position_embeddings", .size = RH_SIZE_POSITIONS},
-    {.name = "rope_theta", .size = RH_SIZE_ROTARY_BASE},
+    SIZE("hidden_size", RH_SIZE_HIDDEN),
+    SIZE("intermediate_size", RH_SIZE_FFN),
+    SIZE("num_hidden_layers", RH_SIZE_LAYERS),
+    SIZE("num_attention_heads", RH_SIZE_HEADS),
+    SIZE("num_key_value_heads", RH_SIZE_GROUPS),
+    SIZE("head_dim", RH_SIZE_HEAD),
+    SIZE("vocab_size", RH_SIZE_VOCAB),
+    SIZE("max_position_embeddings", RH_SIZE_POSITIONS),
+    SIZE("rope_theta", RH_SIZE_ROTARY_BASE),
     {.name = "sample_packing", .also = "packing", .read = read_packing},
 };
 
-/* Patterns of settings that change neither time nor memory of a step. */
-static const char costless[] =
+const char rh_trainer_costless[] =
     "hidden_act|rms_norm_eps|rope_scaling.*|tie_word_embeddings|attention_bias|mlp_bias|"
     "use_sliding_window=false|learning_rate|lr*|saves_per_epoch|num_warmup_steps|data_split|per_device_eval_batch_size|"
     "num_padding_at_beginning|loss_watchdog_*|autotuning.*|"
@@ -381,18 +409,19 @@ static const char costless[] =
     "eval_sample_packing|remove_unused_columns|neftune_*|rl_*|trl*|"
     "tf32|fsdp_config.*|fsdp_*|do_*|train_file|validation_*|preprocess*|data_path|data_name|"
     "cosine_*|hf_*|bnb_*|enable_liger_kernel=false|use_reentrant_gc|use_unsloth*=false|ray_*|resize_token_*|"
-    "additional_target|pure_bf16=false|include_*|average_tokens_across_devices|ignore_*|skip_*|"
+    "additional_target|ddp_find_unused_parameters|pure_bf16=false|include_*|average_tokens_across_devices|ignore_*|skip_*|"
     "streaming|accelerator*|mixed_precision=bf16/fp16|world_size|process_index|torch_compile*=false|"
     "excess_length_strategy|loraplus_*|pref_*|ref_model*|reward_model*|simpo_*|kto_*|dpo_*|rm_*|"
     "ppo_*|badam_*|galore_*|apollo_*|use_galore=false|use_apollo=false|use_badam=false|image_*|video_*|"
     "cache_*|trainer|peft_*|use_flash_attn|use_4bit_*|splits|append_*|overrides_*|gc_steps|"
     "lora_mlp_kernel=false|lora_qkv_kernel=false|lora_o_kernel=false|cut_cross_entropy=false|"
-    "noisy_*|model_card*|curriculum_learning.enabled=false|min_lr*|metric_for_*|greater_is_*|load_best_*|"
+    "version|transformer_layer_cls_to_wrap|cpu_ram_efficient_loading|noisy_*|model_card*|curriculum_learning.enabled=false|min_lr*|metric_for_*|greater_is_*|load_best_*|"
     "zero_optimization.use_all_reduce_for_fetch_params|zero_optimization.zero_quantized_nontrainable*";
 
 #define TRAINER(its_name, its_title)                                                               \
-    .name = (its_name), .title = (its_title), .rows = rows, .rows_count = G_N_ELEMENTS(rows),      \
-    .usual = "sp=off,recompute=none", .costless = costless, .finish = finish
+    .name = (its_name), .title = (its_title), .rows = rh_trainer_rows,                             \
+    .rows_count = RH_TRAINER_ROWS, .usual = RH_TRAINER_USUAL, .costless = rh_trainer_costless,     \
+    .finish = rh_trainer_finish
 
 const RhFramework rh_framework_axolotl = {TRAINER("axolotl", "axolotl")};
 const RhFramework rh_framework_llamafactory = {TRAINER("llama-factory", "LLaMA-Factory")};

@@ -69,24 +69,23 @@ static bool note_start(RhLaunchText *t, const RhFramework *f, GError **error)
     if (!s->how)
         return true;
     int32_t ranks = MIN(t->c->job.gpus, t->c->platform->gpus_per_node);
-    double bytes = (double)s->host_bytes * (double)rh_model_params(t->c->model) * ranks;
+    double bytes =
+        (double)s->host_bytes * (double)rh_model_params(t->c->model) * (s->once ? 1 : ranks);
+    const char *who = s->once ? "one rank of each node" : "each rank";
     double there = t->c->platform->host_bytes.value;
     g_autofree char *needed = rh_quantity_format(bytes, RH_QUANTITY_BYTES, 3);
     g_autofree char *has = rh_quantity_format(there, RH_QUANTITY_BYTES, 3);
     if (there > 0 && bytes > there)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "%s at its start: each rank %s (%s); %d ranks need %s of a host that has %s\n"
-            "help: `zero=3`, whose weights are shared out while they are made",
-            f->title, s->how, s->where, ranks, needed, has);
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s at its start: %s %s (%s); %d ranks need %s of a host that has %s\n"
+                       "help: `zero=3`, whose weights are shared out while they are made",
+                       f->title, who, s->how, s->where, ranks, needed, has);
     if (bytes > 0)
-        rh_launch_note(t,
-                       "while it starts, each rank %s, which needs %s of a node's host memory (%s)",
-                       s->how, needed, s->where);
+        rh_launch_note(t, "while it starts, %s %s, which needs %s of a node's host memory (%s)",
+                       who, s->how, needed, s->where);
     else
-        rh_launch_note(t,
-                       "while it starts, each rank %s, which needs no more memory than a step (%s)",
-                       s->how, s->where);
+        rh_launch_note(t, "while it starts, %s %s, which needs no more memory than a step (%s)",
+                       who, s->how, s->where);
     return true;
 }
 

@@ -9,7 +9,8 @@
 
 /* The frameworks, a ROW each: the name, whose file ends in rh_framework_NAME. As choices of an
  * option: RH_FRAMEWORK_CHOICES, names behind "|". */
-#define RH_FRAMEWORKS(ROW)           ROW(megatron) ROW(torchtitan) ROW(deepspeed) ROW(nemo) ROW(maxtext)
+#define RH_FRAMEWORKS(ROW)                                                                         \
+    ROW(megatron) ROW(torchtitan) ROW(deepspeed) ROW(peft) ROW(nemo) ROW(maxtext)
 #define RH_FRAMEWORK_AS_CHOICE(name) "|" #name "|" #name "+slurm"
 #define RH_FRAMEWORK_CHOICES         (&(RH_FRAMEWORKS(RH_FRAMEWORK_AS_CHOICE) "|slurm")[1])
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "strategies/launch/readers.h"
+#include "strategies/launch/trainer.h"
 
 static const RhLaunchKind kinds[] = {
     {"a TorchTitan configuration", &rh_framework_torchtitan, RH_LAUNCH_TOML,
@@ -46,6 +47,7 @@ static const RhLaunchKind kinds[] = {
      "trainer.num_nodes|trainer.devices|model.tensor_model_parallel_size|"
      "trainer.strategy.tensor_model_parallel_size|rehearsed_recipe.py",
      ""},
+    {"a PEFT launch script", &rh_framework_peft, RH_LAUNCH_COMMAND, RH_TRAINER_FILE, ""},
     {"a DeepSpeed launch script", &rh_framework_trainer, RH_LAUNCH_COMMAND,
      "--deepspeed|--deepspeed_config|deepspeed|--per_device_train_batch_size", ""},
 };

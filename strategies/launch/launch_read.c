@@ -8,6 +8,7 @@
 #include "base/toml.h"
 #include "base/yaml.h"
 #include "strategies/launch/readers.h"
+#include "strategies/launch/trainer.h"
 
 #define BYTES_MAX (8u * 1024 * 1024)
 #define FILES_MAX 4 /* that name one another */
@@ -137,7 +138,8 @@ static bool read_documents(Search *s)
 {
     for (guint i = 0; i < s->shell->commands->len; i++) {
         const RhShellCommand *c = s->shell->commands->pdata[i];
-        bool python = c->input && c->output && g_str_has_suffix(c->output, ".py");
+        bool python = c->input && c->output && g_str_has_suffix(c->output, ".py") &&
+                      !g_str_has_suffix(c->output, RH_TRAINER_FILE); /* has options alone */
         bool model = c->input && c->output && g_str_has_suffix(c->output, "config.json") &&
                      !g_str_has_suffix(c->output, "ds_config.json");
         g_autofree char *name =

@@ -402,7 +402,8 @@ const RhFramework rh_framework_maxtext = {
     .starts_itself = true,
     .words = maxtext_words,
     .words_count = G_N_ELEMENTS(maxtext_words),
-    .starts = {{3, false, "makes arrays in their shards", 0, "src/maxtext/utils/maxtext_utils.py"}},
+    .starts = {{3, false, false, "makes arrays in their shards", 0,
+                "src/maxtext/utils/maxtext_utils.py"}},
     .check = check,
     .write_rest = write_rest,
 };

@@ -63,6 +63,7 @@ static void terms_mean_what_they_say(void)
         {"deepspeed", "llama-3.1-8b", "dp16,zero3", NULL},
         {"deepspeed", "llama-3.1-8b", "pp2,dp8,zero2", "engine.py:76"},
         {"deepspeed", "llama-3.1-8b", "pp2,dp8,zero1", "engine.py:74"},
+        {"peft", "llama-3.1-8b", "dp16,zero3", "mapping_func.py"},
         {"maxtext", "llama-3.1-8b", "tp2,dp8,zero3", NULL},
         {"maxtext", "llama-3.1-8b", "tp2,dp8,zero2", "base.yml:690"},
         {"maxtext", "llama-3.1-8b", "pp2,dp8,zero3,schedule=gpipe,recompute=full", NULL},
@@ -115,6 +116,7 @@ static void the_search_proposes_what_they_run(void)
         if (!stack->framework)
             continue;
         g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", *name, 64, 4096);
+        k.c.job.lora.rank = strcmp(stack->framework, "peft") == 0 ? 16 : 0;
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE(space->len > 0);
         int refused = 0;

@@ -47,10 +47,14 @@ emit nemo tp2,dp8,zero1 nemo
 emit maxtext dp16,zero3 maxtext
 emit nemo-lora tp2,dp8,zero1 nemo --set lora.rank=16
 emit deepspeed-lora dp16,zero1 deepspeed --set lora.rank=16
+emit peft dp16,zero3 peft --set lora.rank=16
+emit peft-whole dp16,zero0 peft --set lora.rank=16
 for framework in megatron torchtitan deepspeed nemo; do
     # shellcheck disable=SC2016 # the folder's name is no command
     emit "$framework-more" dp16,zero3 "$framework" --save "/a folder's" --save-interval 50 --load '/x --y $(touch PWNED)' --preflight
 done
+# shellcheck disable=SC2016
+emit peft-more dp16,zero3 peft --set lora.rank=16 --save "/a folder's" --save-interval 50 --load '/x --y $(touch PWNED)' --preflight
 emit maxtext-more dp16,zero3 maxtext --save "/a folder's" --load '/x'
 [ -z "$(find . -name 'PWNED*')" ] || echo 'a folder was run'
 
@@ -62,6 +66,11 @@ emit maxtext-more dp16,zero3 maxtext --save "/a folder's" --load '/x'
 sed -n '/^cat/,$p' megatron-more/script
 sed '/^cat > rehearsed_preflight/,/^END/d' nemo-lora/script
 cat deepspeed-lora/script
+sed '/^cat > rehearsed_lora/,/^END/d' peft/script
+# What they train is read from them again.
+for name in deepspeed-lora peft peft-whole; do
+    rehearse check "$name/script" | grep -v 'takes it$'
+done
 cat torchtitan/script
 sed -n '/^# note/,$p' deepspeed-more/script
 cat maxtext-more-slurm/script

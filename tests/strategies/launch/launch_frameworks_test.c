@@ -72,6 +72,8 @@ static void every_option_is_one_of_the_project(void)
         {"deepspeed", "llama-3.1-8b", "dp64,zero3,hpz8,recompute=full"},
         {"deepspeed", "qwen3-32b", "dp64,zero2"},
         {"deepspeed", "mistral-7b", "dp64,zero1"},
+        {"peft", "llama-3.1-8b", "dp64,zero3,recompute=full"},
+        {"peft", "qwen3-32b", "dp64,zero0"},
         {"maxtext", "llama-3.1-70b", "tp8,dp8,zero3"},
         {"maxtext", "llama-3.1-70b", "tp2,cp4,dp8,zero3,kv=gather,recompute=layernorm+mlp"},
         {"maxtext", "llama-3.1-70b", "tp4,pp4,dp4,zero1,schedule=gpipe,recompute=full"},
@@ -81,6 +83,7 @@ static void every_option_is_one_of_the_project(void)
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(GStrv) names = names_of(cases[i].framework);
         g_auto(TrainKit) k = train_kit(cases[i].model, "dgx-h100:8", "bare", 512, 2048);
+        k.c.job.lora.rank = strcmp(cases[i].framework, "peft") == 0 ? 16 : 0;
         g_autoptr(RhLaunch) launch = launch_of(&k, cases[i].framework, cases[i].layout);
         check_names(launch, names);
     }
@@ -324,6 +327,7 @@ static void what_they_cannot_run_is_refused_by_name(void)
                  {"deepspeed", "llama-3.1-8b", "dp64,zero3,shard8", "shard"},
                  {"deepspeed", "deepseek-v3", "dp64,zero3", "layers of several kinds"},
                  {"deepspeed", "gpt2", "dp64,zero3", "family"},
+                 {"peft", "llama-3.1-8b", "dp64,zero3", "adapters alone"},
                  {"maxtext", "llama-3.1-70b", "tp8,pp2,dp4,zero3", "gpipe"},
                  {"maxtext", "llama-3.1-70b", "tp8,dp8,zero2", "no ZeRO-2"},
                  {"maxtext", "qwen3-30b-a3b", "dp64,ep8,zero1", "over expert ranks"},
@@ -391,7 +395,9 @@ static void scripts_are_shell(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "bare", 512, 2048);
     for (int i = 0; rh_launch_frameworks()[i]; i++) {
-        bool alone = strcmp(rh_launch_frameworks()[i], "deepspeed") == 0;
+        bool adapters = strcmp(rh_launch_frameworks()[i], "peft") == 0;
+        bool alone = adapters || strcmp(rh_launch_frameworks()[i], "deepspeed") == 0;
+        k.c.job.lora.rank = adapters ? 16 : 0;
         g_autoptr(RhLaunch) launch =
             launch_of(&k, rh_launch_frameworks()[i], alone ? "dp64,zero3" : "tp8,dp8,zero3");
         for (int how = 0; how <= RH_LAUNCHER_SLURM; how++) {

@@ -199,9 +199,15 @@ static void adapters_are_said_to_those_that_train_them(void)
     k.c.job.lora.modules = RH_LINEAR_QKV | RH_LINEAR_FC2;
     g_autofree char *peft = said(&k, "deepspeed", "dp8,zero1");
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(peft, "target_modules=[\"q_proj\", \"k_proj\", \"v_proj\", \"down_proj\"]"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(peft, "r=16, lora_alpha=32"));
+        strstr(peft, "--lora_target_modules q_proj,k_proj,v_proj,down_proj --bf16"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(peft, "--lora_r 16 --lora_alpha 32"));
     CU_ASSERT_PTR_NULL(strstr(peft, "--tokenizer_name")); /* of run_clm.py */
+    g_autofree char *shared = said(&k, "peft", "dp8,zero3");
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(shared, "\"transformer_layer_cls_to_wrap\": \"LlamaDecoderLayer\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(shared, "--fsdp 'full_shard auto_wrap'"));
+    g_autofree char *whole = said(&k, "peft", "dp8,zero0");
+    CU_ASSERT_PTR_NULL(strstr(whole, "--fsdp"));
     static const char *const none[] = {"megatron", "torchtitan", "maxtext"};
     for (size_t i = 0; i < G_N_ELEMENTS(none); i++) {
         g_autofree char *text = said(&k, none[i], i == 0 ? "dp8,zero1" : "dp8,zero2");
@@ -222,6 +228,7 @@ static void folders_are_quoted_and_stay_whole(void)
     for (int i = 0; rh_launch_frameworks()[i]; i++) {
         const char *name = rh_launch_frameworks()[i];
         extras.preflight = strcmp(name, "maxtext") != 0;
+        k.c.job.lora.rank = strcmp(name, "peft") == 0 ? 16 : 0;
         RhLayout l = train_layout(&k, "dp64,zero3");
         g_autoptr(GError) error = NULL;
         g_autoptr(RhLaunch) launch = rh_launch_new_with(name, &k.c, &l, &extras, &error);

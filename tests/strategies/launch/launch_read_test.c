@@ -124,15 +124,17 @@ static void check_same(const RhProblem *c, const RhLayout *l, const RhLaunch *la
         printf("\nunknown: %s\n", (char *)g_ptr_array_index(file->unknown, i));
 }
 
-/* Draws layouts and checks those that the framework launches; at least `least` of them. */
-static void check_drawn(const char *framework, const char *model, int least)
+/* Draws so many layouts and checks those that the framework launches; at least `least` of them. */
+static void check_drawn_of(const char *framework, const char *model, RhLora lora, int drawn,
+                           int least)
 {
     bool learned = strcmp(model, "gpt3-175b") == 0; /* positions, 2,048 of them */
     g_auto(TrainKit) k = train_kit(model, "dgx-h100:8", "bare", 512, learned ? 2048 : 8192);
     g_autoptr(GRand) dice = g_rand_new_with_seed(7);
     int launched = 0;
+    k.c.job.lora = lora;
     train_kit_runs_all(&k);
-    for (int i = 0; i < DRAWN; i++) {
+    for (int i = 0; i < drawn; i++) {
         RhLayout l = drawn_layout(dice, &k.c);
         if (!rh_train_settle_layout(&k.c, &l, NULL))
             continue;
@@ -145,6 +147,11 @@ static void check_drawn(const char *framework, const char *model, int least)
     if (launched < least)
         printf("\n%s of %s: %d layouts of at least %d\n", framework, model, launched, least);
     CU_ASSERT_TRUE(launched >= least);
+}
+
+static void check_drawn(const char *framework, const char *model, int least)
+{
+    check_drawn_of(framework, model, (RhLora){0}, DRAWN, least);
 }
 
 static void megatron_reads_what_it_writes(void)
@@ -164,6 +171,30 @@ static void torchtitan_reads_what_it_writes(void)
 static void deepspeed_reads_what_it_writes(void)
 {
     check_drawn("deepspeed", "llama-3.1-8b", DRAWN / 400);
+}
+
+/* Both write the program that trains adapters, whose options are read by the rows of the Trainer. */
+static void adapters_are_read_as_they_are_written(void)
+{
+    RhLora lora = {16, RH_LINEAR_QKV | RH_LINEAR_FC2};
+    check_drawn_of("peft", "llama-3.1-8b", lora, DRAWN / 10, 1);
+    check_drawn_of("peft", "qwen3-8b", lora, DRAWN / 10, 1);
+    check_drawn_of("deepspeed", "llama-3.1-8b", lora, DRAWN / 10, 1);
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "peft", 64, 4096);
+    k.c.job.lora = lora;
+    static const char *const stacks[][2] = {{"peft", "peft"}, {"deepspeed", "deepspeed"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(stacks); i++) {
+        RhLayout l = train_layout(&k, "dp16,mb2,zero3,recompute=full");
+        g_autoptr(RhLaunch) launch = rh_launch_new(stacks[i][0], &k.c, &l, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(launch);
+        check_same(&k.c, &l, launch);
+        g_autoptr(RhLaunchFile) file = read_back(launch, NULL);
+        CU_ASSERT_STRING_EQUAL(file->stack, stacks[i][1]);
+        CU_ASSERT_STRING_EQUAL(file->framework, stacks[i][0]);
+        CU_ASSERT_EQUAL_FATAL(file->sets->len, 2);
+        CU_ASSERT_STRING_EQUAL(file->sets->pdata[0], "lora.rank=16");
+        CU_ASSERT_STRING_EQUAL(file->sets->pdata[1], "lora.modules=linear_qkv+linear_fc2");
+    }
 }
 
 static void nemo_reads_what_it_writes(void)
@@ -249,6 +280,7 @@ int main(void)
         (RhTest[]){{"megatron_reads_what_it_writes", megatron_reads_what_it_writes},
                    {"torchtitan_reads_what_it_writes", torchtitan_reads_what_it_writes},
                    {"deepspeed_reads_what_it_writes", deepspeed_reads_what_it_writes},
+                   {"adapters_are_read_as_they_are_written", adapters_are_read_as_they_are_written},
                    {"nemo_reads_what_it_writes", nemo_reads_what_it_writes},
                    {"maxtext_reads_what_it_writes", maxtext_reads_what_it_writes},
                    {"launchers_say_nodes_and_gpus", launchers_say_nodes_and_gpus},
