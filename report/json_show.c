@@ -226,6 +226,14 @@ static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
     put_fact(w, "eager_softmax_bytes", &s->passes.eager_softmax_bytes);
     put_fact(w, "eager_softmax_backward_bytes", &s->passes.eager_softmax_backward_bytes);
     put_fact(w, "bucket_params_count", &s->bucket_params);
+    if (s->bucket_params_per_replica.value > 0)
+        put_fact(w, "bucket_params_per_replica_count", &s->bucket_params_per_replica);
+    if (s->bucket_bytes.value > 0)
+        put_fact(w, "bucket_bytes", &s->bucket_bytes);
+    if (s->first_bucket_bytes.value > 0)
+        put_fact(w, "first_bucket_bytes", &s->first_bucket_bytes);
+    if (s->bucket_cycle_s.value > 0)
+        put_fact(w, "bucket_cycle_s", &s->bucket_cycle_s);
     if (s->buckets.value > 0)
         put_fact(w, "buckets_count", &s->buckets);
     put_fact(w, "reserve_bytes", &s->reserve_bytes);

@@ -107,15 +107,18 @@ typedef struct {
     const RhLibrary *library; /* that it is built on; NULL: the platform's */
     RhFact straggler_frac;    /* step longer by this for each doubling of the nodes */
     RhFact optimizer_bytes;   /* memory traffic of Adam per parameter */
-    RhFact bucket_params;     /* gradient bucket, parameters per rank */
+    /* A gradient bucket is closed at so many parameters of a rank, at least so many times dp ... */
+    RhFact bucket_params, bucket_params_per_replica;
+    /* ... or at so many bytes of gradients, the first one of a backward at fewer; 0: by parameters */
+    RhFact bucket_bytes, first_bucket_bytes;
+    RhFact bucket_cycle_s; /* and so long after the one before; 0: by size alone */
     RhFact
         buckets; /* of so many parameters, in weights' format, that are there whatever is in them; with
                        ZeRO-3 one; 0: none but what is on its way */
-    double bucket_params_per_replica; /* the bucket is at least this times dp */
-    RhPasses passes;                  /* of passes over tensors */
-    RhFact reserve_bytes;             /* context, communication library, fragmentation */
-    int32_t prefetch_layers;          /* ZeRO-3: layers gathered ahead */
-    int32_t gradient_bytes;           /* per parameter, main gradients */
+    RhPasses passes;         /* of passes over tensors */
+    RhFact reserve_bytes;    /* context, communication library, fragmentation */
+    int32_t prefetch_layers; /* ZeRO-3: layers gathered ahead */
+    int32_t gradient_bytes;  /* per parameter, main gradients */
 } RhStack;
 
 static inline bool rh_stack_runs(const RhStack *stack, RhPipelineKind kind)

@@ -43,6 +43,10 @@ static const RhStackFact facts[] = {
     FACT("eager_softmax_bytes", COUNT, passes.eager_softmax_bytes, 1, 1000),
     FACT("eager_softmax_backward_bytes", COUNT, passes.eager_softmax_backward_bytes, 1, 1000),
     FACT("bucket_params", COUNT, bucket_params, 1, 1e12, .required = true),
+    FACT("bucket_params_per_replica", COUNT, bucket_params_per_replica, 0, 1e12),
+    FACT("bucket", BYTES, bucket_bytes, 0, 1e12),
+    FACT("first_bucket", BYTES, first_bucket_bytes, 0, 1e12),
+    FACT("bucket_cycle", S, bucket_cycle_s, 0, 10),
     FACT("buckets", COUNT, buckets, 0, 16),
     FACT("reserve", BYTES, reserve_bytes, 0, 1e12, .required = true),
 };
@@ -102,8 +106,20 @@ static void read_flag(RhJson *doc, const RhJsonNode *root, const char *key, bool
     rh_json_string(doc, node, "source");
 }
 
+/* Drops the sizes of buckets that another one replaces: who gives a number of parameters means
+ * neither bytes nor a floor that grows with the replicas. */
+static void drop_replaced(RhStack *s, bool params, bool per_replica, bool bytes)
+{
+    if (params && !per_replica)
+        s->bucket_params_per_replica = (RhFact){.value = 0};
+    if ((params || per_replica) && !bytes)
+        s->bucket_bytes = s->first_bucket_bytes = (RhFact){.value = 0};
+}
+
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
+    drop_replaced(s, rh_json_has(root, "bucket_params"),
+                  rh_json_has(root, "bucket_params_per_replica"), rh_json_has(root, "bucket"));
     for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
         if (rh_json_has(root, facts[i].key))
             *fact_at(s, &facts[i]) =
@@ -186,15 +202,6 @@ static void read_zero_unstaged(RhJson *doc, const RhJsonNode *root, RhStack *s)
         s->zero_unstaged |= 1u << rh_json_node_int(doc, n, 1, 3);
 }
 
-static void read_bucket_growth(RhJson *doc, const RhJsonNode *root, RhStack *s)
-{
-    const RhJsonNode *node = rh_json_object_or_null(doc, root, "bucket_params_per_replica");
-    if (!node)
-        return;
-    s->bucket_params_per_replica = rh_json_number(doc, node, "value", 0, 1e12);
-    rh_json_string(doc, node, "source");
-}
-
 /* Reads the communication library, as "library": {"value": "mvapich", "source": "..."}. */
 static void read_library(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
@@ -214,7 +221,6 @@ static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
         read_flag(doc, root, flags[i].key, (bool *)(void *)((char *)s + flags[i].offset));
     read_schedules(doc, root, s);
     read_zero_unstaged(doc, root, s);
-    read_bucket_growth(doc, root, s);
     read_recomputes(doc, root, s);
     read_library(doc, root, s);
     const RhJsonNode *gradients = rh_json_object_or_null(doc, root, "gradients");
@@ -381,6 +387,15 @@ static bool fail_unknown(const char *key, GError **error)
     for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
         g_string_append_printf(all, "%s%s", i ? ", " : "", facts[i].key);
     return rh_fail(error, RH_ERROR_USAGE, "no \"%s\" in a stack\nnote: %s", key, all->str);
+}
+
+bool rh_stack_choose(RhStack *stack, const char *key, const char *value, GError **error)
+{
+    if (!rh_stack_set(stack, key, value, error))
+        return false;
+    drop_replaced(stack, strcmp(key, "bucket_params") == 0,
+                  strcmp(key, "bucket_params_per_replica") == 0, false);
+    return true;
 }
 
 bool rh_stack_set(RhStack *stack, const char *key, const char *value, GError **error)

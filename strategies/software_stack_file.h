@@ -23,6 +23,11 @@ typedef struct {
 } RhStackFact;
 const RhStackFact *rh_stack_facts(size_t *count);
 const RhFact *rh_stack_fact(const RhStack *stack, const RhStackFact *row);
-/* KEY of a file, VALUE with its unit, on the caller's own copy of a stack. RH_ERROR_USAGE. */
+/* Changes a fact of the caller's own copy of a stack: KEY of a file, VALUE with its unit.
+ * RH_ERROR_USAGE. */
 bool rh_stack_set(RhStack *stack, const char *key, const char *value,
                   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Changes a fact as rh_stack_set does, and drops the facts that it replaces: a size of buckets binds
+ * whatever rule the stack had. */
+bool rh_stack_choose(RhStack *stack, const char *key, const char *value,
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

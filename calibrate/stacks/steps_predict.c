@@ -128,6 +128,9 @@ void rh_step_model_copy_constants(RhStack *stack, const RhStack *from)
     stack->optimizer_bytes = from->optimizer_bytes;
     stack->bucket_params = from->bucket_params;
     stack->bucket_params_per_replica = from->bucket_params_per_replica;
+    stack->bucket_bytes = from->bucket_bytes;
+    stack->first_bucket_bytes = from->first_bucket_bytes;
+    stack->bucket_cycle_s = from->bucket_cycle_s;
     stack->reserve_bytes = from->reserve_bytes;
 }
 

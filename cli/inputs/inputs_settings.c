@@ -133,7 +133,7 @@ static bool set_stack(RhInputs *in, const char *key, const char *value, GError *
     if (!in->stack)
         in->stack = g_memdup2(in->c.stack, sizeof *in->stack);
     in->c.stack = in->stack;
-    if (rh_stack_set(in->stack, key, value, error))
+    if (rh_stack_choose(in->stack, key, value, error))
         return true;
     g_prefix_error(error, "--set: ");
     return false;

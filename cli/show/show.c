@@ -242,6 +242,25 @@ static void append_passes(GString *out, const RhStack *s, bool sources)
                 RH_QUANTITY_COUNT, sources);
 }
 
+/* Appends the rule by which buckets of gradients are closed. */
+static void append_buckets(GString *out, const RhStack *s, bool sources)
+{
+    const RhFact *bytes = &s->bucket_bytes, *first = &s->first_bucket_bytes;
+    bool params = bytes->value <= 0;
+    append_fact(out, params ? "gradient bucket, parameters" : "gradient bucket",
+                params ? &s->bucket_params : bytes, params ? RH_QUANTITY_COUNT : RH_QUANTITY_BYTES,
+                sources);
+    if (params && s->bucket_params_per_replica.value > 0)
+        append_fact(out, "but at least, times dp", &s->bucket_params_per_replica, RH_QUANTITY_COUNT,
+                    sources);
+    if (!params && first->value > 0)
+        append_fact(out, "first one of a backward", first, RH_QUANTITY_BYTES, sources);
+    if (s->bucket_cycle_s.value > 0)
+        append_fact(out, "or what is ready after", &s->bucket_cycle_s, RH_QUANTITY_S, sources);
+    if (s->buckets.value > 0)
+        append_fact(out, "gradient buckets held at once", &s->buckets, RH_QUANTITY_COUNT, sources);
+}
+
 static bool show_stack(const RhArguments *a, const char *name, GError **error)
 {
     const RhStack *s = rh_stack_by_name(name, error);
@@ -270,9 +289,7 @@ static bool show_stack(const RhArguments *a, const char *name, GError **error)
     append_fact(out, "Adam, bytes moved per parameter", &s->optimizer_bytes, RH_QUANTITY_COUNT,
                 sources);
     append_passes(out, s, sources);
-    append_fact(out, "gradient bucket, parameters", &s->bucket_params, RH_QUANTITY_COUNT, sources);
-    if (s->buckets.value > 0)
-        append_fact(out, "gradient buckets held at once", &s->buckets, RH_QUANTITY_COUNT, sources);
+    append_buckets(out, s, sources);
     append_fact(out, "memory of CUDA and NCCL", &s->reserve_bytes, RH_QUANTITY_BYTES, sources);
     if (!sources)
         g_string_append(out, "  -v: where each is from\n");

@@ -110,6 +110,9 @@ RhStates rh_layer_states(const RhModelCost *model_cost, const RhLayout *layout, 
 double rh_tied_params(const RhModelCost *model_cost, const RhLayout *layout);
 /* Returns the activation bytes of a layer for one micro-batch. */
 RhActivation rh_layer_bytes(const RhModelCost *model_cost, int kind);
+/* Returns the seconds of the kernels of a layer's backward for one micro-batch, what is recomputed
+ * included. */
+double rh_layer_backward_s(const RhModelCost *model_cost, int kind);
 /* Returns the kept bytes of a layer that are offloaded to host memory, and moves them in *bytes
  * from kept to transient. `stays`: no offload, because it is the embedding or the head or its
  * backward comes next. */

@@ -1,4 +1,4 @@
-/* Parameters and training states of one layer. */
+/* Parameters, training states and the time of backward of one layer. */
 #include "strategies/train/layer_ops.h"
 #include "strategies/train/pipeline_profile.h"
 
@@ -49,4 +49,17 @@ double rh_tied_params(const RhModelCost *model_cost, const RhLayout *l)
     return both_hold_it
                ? model_cost->head.params.of[RH_PARAMS_COMMON] - model_cost->head.whole_params
                : 0;
+}
+
+static double backward_s(const RhBlockCost *b)
+{
+    return b->sequence_again.seconds + b->tensor_again.seconds + b->data.seconds +
+           b->weight.seconds + b->sequence_backward.seconds;
+}
+
+double rh_layer_backward_s(const RhModelCost *model_cost, int kind)
+{
+    if (kind == RH_LAYER_EMBEDDING || kind == RH_LAYER_HEAD)
+        return backward_s(kind == RH_LAYER_HEAD ? &model_cost->head : &model_cost->embedding);
+    return backward_s(&model_cost->mixer[kind]) + backward_s(&model_cost->ffn[kind]);
 }

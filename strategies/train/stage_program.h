@@ -79,7 +79,11 @@ typedef struct {
     RhStageProgram *stage_program;
     int32_t *begin_of_layer; /* per layer: communication of the step's beginning that gathers its
                                 parameters; -1: none */
-    RhParamCounts collected; /* parameters whose gradients are in an unsent bucket */
+    struct {
+        double params; /* whose gradients are in an unsent bucket */
+        double open_s; /* kernels of backward since the bucket before it was closed */
+        bool follows;  /* is not the first bucket of the chunk's backward */
+    } bucket[RH_PARAMS_LAST];
 } RhStageProgramWriter;
 
 /* Writes the program of a stage. `model_cost` and `layout` must outlive it; the caller frees it. */

@@ -14,10 +14,10 @@ static bool acts(const RhStageProgramWriter *w, int cls)
 
 static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
+    const RhStageLayer *layer = rh_stage_program_layer(w->stage_program, item);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (acts(w, cls) && slot->last && rh_slot_ends(slot->pass))
-            rh_gradients_collect(w, (RhParamsClass)cls, params->of[cls], RH_OP_ALL_REDUCE);
+            rh_gradients_collect(w, (RhParamsClass)cls, layer, RH_OP_ALL_REDUCE);
 }
 
 static void close(RhStageProgramWriter *w, const RhSlotKind *slot)

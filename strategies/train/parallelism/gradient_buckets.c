@@ -6,8 +6,11 @@
 
 double rh_bucket_params(const RhProblem *c, const RhLayout *layout, RhParamsClass cls)
 {
-    return fmax(c->stack->bucket_params.value,
-                c->stack->bucket_params_per_replica * rh_params_replicas(layout, cls));
+    const RhStack *stack = c->stack;
+    if (stack->bucket_bytes.value > 0)
+        return stack->bucket_bytes.value / rh_gradient_bytes(c);
+    return fmax(stack->bucket_params.value,
+                stack->bucket_params_per_replica.value * rh_params_replicas(layout, cls));
 }
 
 static void send_bucket(RhStageProgramWriter *w, RhGroupKind group, RhOp op, double bytes,
@@ -54,29 +57,44 @@ static void flush(RhStageProgramWriter *w, RhParamsClass cls, RhOp op, double pa
     rh_gradients_reduce(w, cls, op, bytes * params, 0);
     if (op == RH_OP_REDUCE_SCATTER)
         rh_gradients_sum_shares(w, cls, params);
-    w->collected.of[cls] -= params;
+    w->bucket[cls].params -= params;
+    w->bucket[cls].open_s = 0;
+    w->bucket[cls].follows = true;
 }
 
 void rh_gradients_close(RhStageProgramWriter *w, RhParamsClass cls, RhOp op)
 {
     if (!is_late(w))
-        flush(w, cls, op, w->collected.of[cls]);
+        flush(w, cls, op, w->bucket[cls].params);
+    w->bucket[cls].follows = false;
 }
 
-void rh_gradients_collect(RhStageProgramWriter *w, RhParamsClass cls, double params, RhOp op)
+/* Has the bucket as many bytes, or been open as long, as the stack lets it? */
+static bool is_full(const RhStageProgramWriter *w, RhParamsClass cls)
 {
-    w->collected.of[cls] += params;
-    if (w->collected.of[cls] >=
-        rh_bucket_params(w->stage_program->model_cost->c, w->stage_program->layout, cls))
-        rh_gradients_close(w, cls, op);
+    const RhProblem *c = w->stage_program->model_cost->c;
+    double first_bytes = w->bucket[cls].follows ? 0 : c->stack->first_bucket_bytes.value;
+    double cycle_s = c->stack->bucket_cycle_s.value;
+    double full = first_bytes > 0 ? first_bytes / rh_gradient_bytes(c)
+                                  : rh_bucket_params(c, w->stage_program->layout, cls);
+    return w->bucket[cls].params >= full || (cycle_s > 0 && w->bucket[cls].open_s >= cycle_s);
+}
+
+void rh_gradients_collect(RhStageProgramWriter *w, RhParamsClass cls, const RhStageLayer *layer,
+                          RhOp op)
+{
+    w->bucket[cls].params += layer->params.of[cls];
+    w->bucket[cls].open_s += rh_layer_backward_s(w->stage_program->model_cost, layer->kind);
+    if (!is_late(w) && is_full(w, cls))
+        flush(w, cls, op, w->bucket[cls].params);
 }
 
 bool rh_gradients_end(RhStageProgramWriter *w, RhParamsClass cls)
 {
     double bucket =
         rh_bucket_params(w->stage_program->model_cost->c, w->stage_program->layout, cls);
-    bool sends = is_late(w) && w->collected.of[cls] > 0;
-    while (sends && w->collected.of[cls] > 0)
-        flush(w, cls, RH_OP_ALL_REDUCE, fmin(bucket, w->collected.of[cls]));
+    bool sends = is_late(w) && w->bucket[cls].params > 0;
+    while (sends && w->bucket[cls].params > 0)
+        flush(w, cls, RH_OP_ALL_REDUCE, fmin(bucket, w->bucket[cls].params));
     return sends;
 }

@@ -3,12 +3,14 @@
  * bucket is full. Shared by the parallelisms that reduce gradients. */
 #include "strategies/train/stage_program.h"
 
-/* Returns the number of parameters of one rank in a bucket: the stack's size, at least its minimum
- * per replica. */
+/* Returns the number of parameters of one rank at which a bucket is closed: the stack's bytes, else
+ * its number, at least its minimum per replica. */
 double rh_bucket_params(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
-/* Adds gradients to the bucket. If the stack exchanges late, nothing is sent before
+/* Adds the gradients of a layer to the bucket of their class, which is sent if it is full then, or has been
+ * open for the stack's cycle. If the stack exchanges late, nothing is sent before
  * rh_gradients_end(). */
-void rh_gradients_collect(RhStageProgramWriter *w, RhParamsClass cls, double params, RhOp op);
+void rh_gradients_collect(RhStageProgramWriter *w, RhParamsClass cls, const RhStageLayer *layer,
+                          RhOp op);
 /* Sends the collected gradients after the last slot of a chunk. */
 void rh_gradients_close(RhStageProgramWriter *w, RhParamsClass cls, RhOp op);
 /* All-reduces all gradients of the stage, bucket by bucket, if the stack exchanges late. Returns

@@ -171,14 +171,15 @@ static bool is_bucketed(const RhStageProgramWriter *w, int cls)
 static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhProblem *c = w->stage_program->model_cost->c;
-    const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
+    const RhStageLayer *layer = rh_stage_program_layer(w->stage_program, item);
+    const RhParamCounts *params = &layer->params;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = stage_of_sharding(w, cls);
         bool each = rh_stack_reduces_each(c->stack, zero, w->stage_program->layout->pp);
         if (zero == 0 || !rh_slot_ends(slot->pass) || !(each || slot->last))
             continue;
         if (is_bucketed(w, cls)) {
-            rh_gradients_collect(w, (RhParamsClass)cls, params->of[cls], RH_OP_REDUCE_SCATTER);
+            rh_gradients_collect(w, (RhParamsClass)cls, layer, RH_OP_REDUCE_SCATTER);
             continue;
         }
         double width = each ? rh_weight_bytes(c) : rh_gradient_bytes(c);
