@@ -190,6 +190,7 @@ static RhPlatform *begin_platform(RhJson *doc, const RhJsonNode *root, GPtrArray
                          &p->switches_power_w,
                          &p->pue,
                          &p->host_gpus_per_link,
+                         &p->host_memory_bytes_per_s,
                          &p->nvme_bytes_per_s,
                          &p->host_bytes,
                          &p->nvme_bytes,

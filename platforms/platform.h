@@ -139,7 +139,9 @@ typedef struct {
     RhProtocolFacts nic_protocols[RH_PROTOCOL_LAST];    /* collectives between nodes */
     RhFact host_bytes_per_s;   /* PCIe or C2C to host memory, per link and direction */
     RhFact host_gpus_per_link; /* GPUs that share such a link, as below a PCIe switch; 0: as 1 */
-    RhFact nvme_bytes_per_s;   /* per node and direction of its drives; 0: no drives */
+    /* Memory of a node's sockets together, read and written; 0: unknown */
+    RhFact host_memory_bytes_per_s;
+    RhFact nvme_bytes_per_s; /* per node and direction of its drives; 0: no drives */
     RhStorage storage;
     RhFact host_bytes;         /* memory of a node; 0: unknown */
     RhFact nvme_bytes;         /* capacity of a node's drives; 0: unknown */
@@ -234,6 +236,8 @@ RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out);
 /* Returns the link between a host's memory and its drives, which must exist; `out`: to the drives.
  */
 RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out);
+/* Returns the memory of a node's host, whose rate must be known, as a link that its work crosses. */
+RhLink rh_platform_memory_link(const RhPlatform *p, int32_t node);
 /* Lists the links that bytes of a GPU's node cross to the storage, which must exist, or from it, and returns their
  * number: the GPU's NIC and the switches above it (or the storage's own network), what the node's client can do,
  * and the servers. Where nodes are not in a tree, no link between nodes is counted. */

@@ -64,6 +64,7 @@ static const RhFactRow rows[] = {
     PROTOCOL(nic, "simple", SIMPLE),
     P("host.bandwidth", NEEDED, BYTES_PER_S, rates, host_bytes_per_s),
     P("host.gpus_per_link", OPTIONAL, COUNT, sharers, host_gpus_per_link),
+    P("host.memory_bandwidth", OPTIONAL, BYTES_PER_S, rates_or_none, host_memory_bytes_per_s),
     P("nvme.bandwidth", OPTIONAL, BYTES_PER_S, rates_or_none, nvme_bytes_per_s),
     P("host.memory", OPTIONAL, BYTES, sizes_or_none, host_bytes),
     P("nvme.capacity", OPTIONAL, BYTES, sizes_or_none, nvme_bytes),

@@ -79,6 +79,7 @@ static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item
     put_fact(w, "nic_latency_s", &p->nic_latency_s);
     put_fact(w, "host_bytes_per_s", &p->host_bytes_per_s);
     put_fact(w, "host_bytes", &p->host_bytes);
+    put_fact(w, "host_memory_bytes_per_s", &p->host_memory_bytes_per_s);
     put_fact(w, "nvme_bytes_per_s", &p->nvme_bytes_per_s);
     put_fact(w, "nvme_bytes", &p->nvme_bytes);
     put_fact(w, "storage_bytes_per_s", &p->storage.bytes_per_s);

@@ -129,7 +129,7 @@ static Booking explain_idle(const Course *c, int32_t cause, double t_start_s, do
     const RhTask *task = task_of(c->x, cause);
     bool message = task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV;
     if (task->kind == RH_TASK_COPY)
-        b.wait = RH_WAIT_COPY;
+        b.wait = rh_copy_wait(task);
     else if (task->kind == RH_TASK_KERNEL && task->lane >= RH_LANE_LAST)
         b.wait = RH_WAIT_HOST;
     if (!message && task->kind != RH_TASK_COLLECTIVE)
@@ -290,7 +290,7 @@ static RhWait name_of(const RhTask *task)
     case RH_TASK_RECV:
         return rh_lane_transfer(task->lane);
     case RH_TASK_COPY:
-        return RH_WAIT_COPY;
+        return rh_copy_wait(task);
     case RH_TASK_KERNEL:
         return task->lane < RH_LANE_LAST ? RH_WAIT_COMPUTE : RH_WAIT_HOST;
     case RH_TASK_NONE:

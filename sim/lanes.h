@@ -24,7 +24,11 @@
     ROW(TURNED_SEND_NEXT, "turned-send-next", PIPELINE_TRANSFER) /* gradients out */               \
     ROW(TURNED_RECV_PREV, "turned-recv-prev", PIPELINE_TRANSFER)                                   \
     ROW(COPY_IN, "copy-in", COPY)                                                                  \
-    ROW(COPY_OUT, "copy-out", COPY)
+    ROW(COPY_OUT, "copy-out", COPY)                                                                \
+    /* Lanes of what is held on the host: weights and gradients on their way, and its own work */  \
+    ROW(STATES_IN, "states-in", COPY)                                                              \
+    ROW(STATES_OUT, "states-out", COPY)                                                            \
+    ROW(HOST, "host", HOST)
 
 /* ROW(suffix of RH_WAIT_, name, source in a cost tree, whether it is communication) */
 #define RH_WAITS(ROW)                                                                              \

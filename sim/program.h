@@ -112,7 +112,9 @@ typedef enum {
 typedef struct {
     uint8_t kind, lane, phase; /* RhTaskKind, RhLane, RhPhase */
     uint8_t op, algo;          /* COLLECTIVE */
-    uint8_t from, to;          /* COPY: two different RhMemoryTiers of the rank's own GPU or node */
+    /* COPY: two different RhMemoryTiers of the rank's own GPU or node; or both HOST: work of the
+     * host, which reads and writes so many bytes of its memory */
+    uint8_t from, to;
     uint8_t preds_count;
     int16_t layer;      /* -1 = none */
     int32_t microbatch; /* -1 = none */
@@ -129,6 +131,12 @@ typedef struct {
      * are fractions; shift: what a member sends); SEND/RECV/COPY: message */
     double bytes;
 } RhTask;
+
+/* Is the task work of the host on its own memory, as an optimizer there? */
+static inline bool rh_task_is_host_work(const RhTask *t)
+{
+    return t->kind == RH_TASK_COPY && t->from == t->to;
+}
 
 /* Volumes of an all-to-all of n members: either n shares, where every member sends shares[j] of the
  * bytes to member j, or n x n, where member i sends shares[i * n + j]. Experts with different loads

@@ -205,8 +205,10 @@ static bool check_task(const RhProgram *p, int32_t i, GError **error)
     if (t->kind == RH_TASK_COLLECTIVE && !rh_collective_supports((RhOp)t->op, (RhAlgo)t->algo))
         return fail_task(p, i, error, "the operation has no such algorithm");
     if (t->from >= RH_MEMORY_TIER_LAST || t->to >= RH_MEMORY_TIER_LAST ||
-        (t->kind == RH_TASK_COPY) != (t->from != t->to))
-        return fail_task(p, i, error, "a copy goes from one tier of memory to another");
+        (t->kind == RH_TASK_COPY) != (t->from != t->to || t->from == RH_MEMORY_TIER_HOST))
+        return fail_task(p, i, error,
+                         "a copy goes from one tier of memory to another, or is work of the host "
+                         "on its own memory");
     if (!check_volumes(p, i, error))
         return false;
     return (t->kind != RH_TASK_SEND && t->kind != RH_TASK_RECV) || check_message(p, i, error);

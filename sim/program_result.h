@@ -16,6 +16,11 @@ typedef enum {
 } RhWait;
 /* Returns the reason for waiting on a collective of this lane. */
 RhWait rh_lane_wait(int32_t lane);
+/* Returns the reason for waiting on a COPY: bytes on their way, or work of the host. */
+static inline RhWait rh_copy_wait(const RhTask *task)
+{
+    return rh_task_is_host_work(task) ? RH_WAIT_HOST : RH_WAIT_COPY;
+}
 /* Return the reasons for waiting on a message of this lane: the transfer itself, and the other rank
  * not being ready yet. */
 RhWait rh_lane_transfer(int32_t lane);

@@ -9,6 +9,10 @@ int rh_copy_route(const RhPlatform *platform, const RhTask *copy, int32_t gpu,
 {
     int count = 0;
     int32_t node = rh_platform_node_of(platform, gpu);
+    if (rh_task_is_host_work(copy)) {
+        links[count++] = rh_platform_memory_link(platform, node);
+        return count;
+    }
     if (copy->from == RH_MEMORY_TIER_STORAGE)
         count += rh_platform_storage_route(platform, gpu, false, links);
     if (copy->from == RH_MEMORY_TIER_NVME)
@@ -39,9 +43,15 @@ static bool uses(const RhTask *t, RhMemoryTier tier)
 bool rh_copies_possible(const RhProgram *p, const RhPlatform *platform, GError **error)
 {
     bool drives = platform->nvme_bytes_per_s.value > 0,
-         storage = platform->storage.bytes_per_s.value > 0;
-    for (guint i = 0; i < p->tasks->len && !(drives && storage); i++) {
+         storage = platform->storage.bytes_per_s.value > 0,
+         hosts = platform->host_memory_bytes_per_s.value > 0;
+    for (guint i = 0; i < p->tasks->len && !(drives && storage && hosts); i++) {
         const RhTask *t = rh_program_task(p, (int32_t)i);
+        if (!hosts && rh_task_is_host_work(t))
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "task %u is work of the host, and %s does not say how quick its memory "
+                           "is\nhelp: give it host.memory_bandwidth, of a node's sockets together",
+                           i, platform->name);
         if (!drives && uses(t, RH_MEMORY_TIER_NVME))
             return rh_fail(error, RH_ERROR_INPUT,
                            "task %u copies between tiers of memory, and %s has no drives\n"

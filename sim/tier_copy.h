@@ -7,7 +7,8 @@
 
 /* Lists the links that a COPY on this GPU crosses, in order, and returns their number: the host
  * link between HBM and host memory, the link of the drives between host memory and NVMe, those of
- * the network between host memory and the storage, and all that lie between two others. */
+ * the network between host memory and the storage, and all that lie between two others; of the
+ * host's own work its memory. */
 int rh_copy_route(const RhPlatform *platform, const RhTask *copy, int32_t gpu,
                   RhLink links[RH_COPY_LINKS_MAX]);
 /* Returns the bandwidth of the copy's slowest link in bytes/s. */

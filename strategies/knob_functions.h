@@ -16,6 +16,7 @@ char *rh_knob_title_shard(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_outer(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_states(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_schedule(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_tensor_overlap(const RhKnob *knob, const RhLayout *l);

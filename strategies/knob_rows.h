@@ -101,6 +101,18 @@ RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "hpz8",
         .about = "with zero3, weights a second time over 8 replicas, gathered from there backward "
                  "(ZeRO++); 0: not")
+RH_KNOB(RhPlace, states, .key = "states", .names = place_names, .high = RH_PLACE_LAST - 1,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_states, .part = 77,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "states=host",
+        .about = "host: the optimizer's states are in the host's memory, which updates weights "
+                 "there; with zero2 and 3 gradients go there as they are made (ZeRO-Offload)")
+RH_KNOB(int32_t, states_percent, .key = "hosted", .json = "states_percent", .low = 1, .high = 100,
+        .otherwise = 100, .quiet = true, .column = RH_COLUMN_VARIES, .part = 78,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "hosted=50",
+        .about = "with states=host: of so many percent of the parameters, the rest on the device "
+                 "as else")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
         .column = RH_COLUMN_ALWAYS, .cell = rh_knob_cell_recompute,

@@ -97,6 +97,16 @@ char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l)
                            strcmp(layers, "1") == 0 ? "" : "s");
 }
 
+char *rh_knob_title_states(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    if (l->states == RH_PLACE_DEVICE)
+        return NULL;
+    return l->states_percent == 100
+               ? g_strdup("states on the host")
+               : g_strdup_printf("%d %% of states on the host", l->states_percent);
+}
+
 char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;

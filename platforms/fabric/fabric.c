@@ -23,6 +23,11 @@ RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out)
     return rh_nvme_base(p) + 2 * node + (out ? RH_LINK_UP : RH_LINK_DOWN);
 }
 
+RhLink rh_platform_memory_link(const RhPlatform *p, int32_t node)
+{
+    return rh_memory_base(p) + 2 * node;
+}
+
 /* Tier at which the two nodes' paths join. A rail-optimised tier joins only NICs of one rail. */
 static int32_t common_tier(const RhPlatform *p, int32_t node_a, int32_t node_b, bool rail_same)
 {
@@ -267,6 +272,9 @@ static RhLinkParts copy_parts(const RhPlatform *p, RhLink link, RhLinkParts part
     if (link >= rh_storage_base(p)) {
         parts.kind = RH_LINK_STORAGE;
         base = rh_storage_base(p);
+    } else if (link >= rh_memory_base(p)) {
+        parts.kind = RH_LINK_MEMORY;
+        base = rh_memory_base(p);
     } else if (link >= rh_nvme_base(p)) {
         parts.kind = RH_LINK_NVME;
         base = rh_nvme_base(p);

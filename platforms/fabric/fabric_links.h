@@ -7,6 +7,7 @@
  *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1
  *   host     base(T) + 2 * gpu + {0 out, 1 in}, the first of those that share a link
  *   nvme     base(T) + 2 G + 2 * node + {0 out, 1 in}, where there are drives
+ *   memory   after those 2 * node, where the rate of hosts' memory is known; 2 * node + 1 is unused
  *   storage  after those 2 * node + {0 out, 1 in}, then the same of the servers, where there is storage
  *   wirings  after those: inside node 0, node 1 ...; then those between nodes (wiring.h) */
 #include "platforms/fabric/wiring.h"
@@ -22,6 +23,7 @@ typedef struct {
         RH_LINK_TIER,
         RH_LINK_HOST,
         RH_LINK_NVME,
+        RH_LINK_MEMORY,  /* of a node's host */
         RH_LINK_STORAGE, /* of a node; of the servers where the owner is nodes_count */
         RH_LINK_INSIDE,
         RH_LINK_OUTSIDE
@@ -80,9 +82,14 @@ static inline int32_t rh_nvme_base(const RhPlatform *p)
     return rh_host_base(p) + 2 * p->nodes_count * p->gpus_per_node;
 }
 
-static inline int32_t rh_storage_base(const RhPlatform *p)
+static inline int32_t rh_memory_base(const RhPlatform *p)
 {
     return rh_nvme_base(p) + (p->nvme_bytes_per_s.value > 0 ? 2 * p->nodes_count : 0);
+}
+
+static inline int32_t rh_storage_base(const RhPlatform *p)
+{
+    return rh_memory_base(p) + (p->host_memory_bytes_per_s.value > 0 ? 2 * p->nodes_count : 0);
 }
 
 static inline int32_t rh_wired_base(const RhPlatform *p)

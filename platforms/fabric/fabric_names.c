@@ -40,6 +40,8 @@ char *rh_platform_link_name(const RhPlatform *p, RhLink link)
                                x.owner % p->gpus_per_node, end);
     if (x.kind == RH_LINK_NVME)
         return g_strdup_printf("nvme/node%d/%s", x.owner, end);
+    if (x.kind == RH_LINK_MEMORY)
+        return g_strdup_printf("memory/node%d/%s", x.owner, end);
     if (x.kind == RH_LINK_STORAGE)
         return x.owner < p->nodes_count ? g_strdup_printf("storage/node%d/%s", x.owner, end)
                                         : g_strdup_printf("storage/servers/%s", end);
@@ -95,16 +97,20 @@ static RhLink tier_link_by_words(const RhPlatform *p, char **words, guint count)
     return -1;
 }
 
-/* Link of host copies or of storage from its words: "host/node3/gpu5/out", "nvme/node3/in". */
+/* Link of host copies, of drives or of hosts' memory from its words: "host/node3/gpu5/out",
+ * "nvme/node3/in", "memory/node3/out". */
 static RhLink copy_link_by_words(const RhPlatform *p, char **words, guint count)
 {
-    bool host = g_str_equal(words[0], "host");
+    bool host = g_str_equal(words[0], "host"), memory = g_str_equal(words[0], "memory");
     int32_t node = number_after(words[1], "node", p->nodes_count);
     int32_t gpu = host ? number_after(words[2], "gpu", p->gpus_per_node) : 0;
     int32_t end = end_by_name(words[count - 1], "out", "in");
     if (count != (host ? 4u : 3u) || node < 0 || gpu < 0 || end < 0 ||
-        (!host && p->nvme_bytes_per_s.value <= 0))
+        (!host && !memory && p->nvme_bytes_per_s.value <= 0) ||
+        (memory && p->host_memory_bytes_per_s.value <= 0))
         return -1;
+    if (memory)
+        return rh_platform_memory_link(p, node) + end;
     return host ? rh_platform_host_link(p, node * p->gpus_per_node + gpu, end == RH_LINK_UP)
                 : rh_platform_nvme_link(p, node, end == RH_LINK_UP);
 }
@@ -141,7 +147,8 @@ RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
                    ? -1
                    : rh_nic_base(p) + 2 * (node * p->nics_per_node + nic) + end;
     }
-    if (g_str_equal(words[0], "host") || g_str_equal(words[0], "nvme"))
+    if (g_str_equal(words[0], "host") || g_str_equal(words[0], "nvme") ||
+        g_str_equal(words[0], "memory"))
         return copy_link_by_words(p, words, count);
     if (g_str_equal(words[0], "storage"))
         return storage_link_by_words(p, words, count);

@@ -49,6 +49,8 @@ double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link)
         return p->host_bytes_per_s.value;
     if (parts.kind == RH_LINK_NVME)
         return p->nvme_bytes_per_s.value;
+    if (parts.kind == RH_LINK_MEMORY)
+        return p->host_memory_bytes_per_s.value;
     double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
     if (parts.kind == RH_LINK_STORAGE)
         return storage_link_bytes_per_s(p, &parts);
@@ -107,6 +109,7 @@ RhPlatform *rh_platform_evened(const RhPlatform *p)
     even->nic_efficiency_frac.value *= most;
     even->host_bytes_per_s.value *= most;
     even->nvme_bytes_per_s.value *= most;
+    even->host_memory_bytes_per_s.value *= most;
     scale_storage(&even->storage, most);
     for (RhProtocol i = RH_PROTOCOL_NONE; i < RH_PROTOCOL_LAST; i++) {
         even->nvlink_protocols[i].efficiency_frac.value *= most;

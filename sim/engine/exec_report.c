@@ -37,7 +37,7 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
         actor->wait_s[rh_lane_bubble(task->lane)] += waited_s;
         break;
     case RH_TASK_COPY:
-        actor->wait_s[RH_WAIT_COPY] += gap_s;
+        actor->wait_s[rh_copy_wait(task)] += gap_s;
         break;
     case RH_TASK_SEND:
     case RH_TASK_RECV:

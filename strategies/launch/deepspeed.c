@@ -26,6 +26,8 @@ static const RhLaunchOption deepspeed_words[] = {
     {.key = "mb", .flag = "--per_device_train_batch_size"},
     {.key = "zero"}, /* in the configuration, like hpz */
     {.key = "hpz"},
+    {.key = "states"},
+    {.key = "hosted"},
     {.key = "recompute", VALUES(recompute_words)},
     {.key = "partition"}, /* there is one stage */
     {.key = "sp"},        /* there is one tensor rank */
@@ -144,6 +146,27 @@ static void write_sharing(RhJsonWriter *w, const RhLayout *l)
     }
     if (l->hpz > 0)
         rh_json_put_int(w, "zero_hpz_partition_size", l->hpz);
+    if (l->states == RH_PLACE_HOST) {
+        rh_json_begin_object(w, "offload_optimizer");
+        rh_json_put_string(w, "device", "cpu");
+        rh_json_put_bool(w, "pin_memory", true);
+        if (l->states_percent < 100)
+            rh_json_put_number(w, "ratio", l->states_percent / 100.0);
+        rh_json_end_object(w);
+    }
+    rh_json_end_object(w);
+}
+
+/* Names the optimizer, which DeepSpeed then makes itself: on the host it takes no other than its own. */
+static void write_optimizer(RhJsonWriter *w, const RhLayout *l)
+{
+    if (l->states == RH_PLACE_DEVICE)
+        return;
+    rh_json_begin_object(w, "optimizer");
+    rh_json_put_string(w, "type", "AdamW");
+    rh_json_begin_object(w, "params");
+    rh_json_put_string(w, "lr", "auto");
+    rh_json_end_object(w);
     rh_json_end_object(w);
 }
 
@@ -168,6 +191,7 @@ static void write_configuration(RhLaunchText *t)
                                                  : "bf16");
     rh_json_end_object(w);
     write_sharing(w, l);
+    write_optimizer(w, l);
     rh_json_end_object(w);
     g_autofree char *text = rh_json_writer_steal(w);
     rh_launch_file(t, CONFIG_FILE, text);

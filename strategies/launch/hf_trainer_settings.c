@@ -100,6 +100,26 @@ static void read_reshard(RhLaunchReading *r, const char *text)
     r->job[JOB_FSDP] = rh_launch_read_switch(text) ? 1 : 2;
 }
 
+/* Reads where the optimizer is: on the host, but not on drives. */
+static void read_optimizer_place(RhLaunchReading *r, const char *text)
+{
+    bool host = strcmp(text, "cpu") == 0 || strcmp(text, "true") == 0;
+    if (host)
+        rh_launch_store(r, RH_ROW_KNOB(states), RH_PLACE_HOST);
+    else if (strcmp(text, "nvme") == 0)
+        rh_launch_tell(r,
+                       "%s: states are simulated on the GPU, not on drives: time and memory differ",
+                       r->at->name);
+}
+
+/* Reads the share of the parameters whose states are on the host. */
+static void read_ratio(RhLaunchReading *r, const char *text)
+{
+    double ratio = g_ascii_strtod(text, NULL);
+    if (ratio > 0 && ratio <= 1)
+        rh_launch_store(r, RH_ROW_KNOB(states_percent), MAX((int64_t)(100 * ratio + 0.5), 1));
+}
+
 static void read_offload(RhLaunchReading *r, const char *text)
 {
     if (strcmp(text, "cpu") == 0 || strcmp(text, "nvme") == 0 || strcmp(text, "true") == 0)
@@ -316,9 +336,10 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     {.knob = RH_ROW_KNOB(dp)},                /* the world size over the other degrees */
     {.knob = RH_ROW_KNOB(partition)},         /* there is one stage */
     {.knob = RH_ROW_KNOB(sequence_parallel)}, /* there is one tensor rank */
-    READ("zero_optimization.offload_optimizer.device", read_offload),
+    READ("zero_optimization.offload_optimizer.device", read_optimizer_place),
+    READ("zero_optimization.offload_optimizer.ratio", read_ratio),
     READ("zero_optimization.offload_param.device", read_offload),
-    READ("zero_optimization.cpu_offload", read_offload),
+    READ("zero_optimization.cpu_offload", read_optimizer_place),
     {.name = "bf16.enabled", .also = "bf16|bfloat16", .read = read_half},
     {.name = "fp16.enabled", .also = "fp16|float16", .read = read_fp16},
     READ("fp8", read_fp8),

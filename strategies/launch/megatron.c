@@ -77,6 +77,8 @@ static const RhLaunchRow megatron_rows[] = {
     OWN("data-parallel-sharding-strategy", strategy),
     OWN_OF("num-distributed-optimizer-instances", shard, instances),
     DERIVED(recomputed_layers_count), /* written with recompute */
+    SWITCH("optimizer-cpu-offload", states, RH_PLACE_HOST),
+    OWN_OF("optimizer-offload-fraction", states_percent, fraction),
     OWN_OF("recompute-granularity", recompute, granularity),
     OWN("recompute-method", method),
     OWN("recompute-num-layers", again),
@@ -145,7 +147,6 @@ static const RhLaunchRow megatron_rows[] = {
     {.name = "rampup-batch-size",
      .also = "model.rampup_batch_size",
      .read = rh_megatron_read_rampup},
-    READ("optimizer-cpu-offload", offloaded),
     READ("mtp-num-layers", predicted),
     READ("model-name", model),
     READ("tokenizer-model", tokenizer),

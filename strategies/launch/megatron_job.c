@@ -169,11 +169,18 @@ void rh_megatron_read_capacity(RhLaunchReading *r, const char *text)
         g_ptr_array_add(r->sets, g_strdup_printf("experts_capacity=%s", text));
 }
 
-void rh_megatron_read_offloaded(RhLaunchReading *r, const char *text)
+char *rh_megatron_write_fraction(const RhLaunchText *t)
 {
-    if (rh_launch_read_switch(text))
-        rh_launch_tell(r, "the optimizer is simulated on the GPU, not on the host: time and memory "
-                          "differ");
+    return t->layout->states == RH_PLACE_HOST
+               ? g_strdup_printf("%g", t->layout->states_percent / 100.0)
+               : NULL;
+}
+
+void rh_megatron_read_fraction(RhLaunchReading *r, const char *text)
+{
+    double fraction = g_ascii_strtod(text, NULL);
+    if (fraction > 0 && fraction <= 1)
+        rh_launch_store(r, RH_ROW_KNOB(states_percent), MAX((int64_t)(100 * fraction + 0.5), 1));
 }
 
 void rh_megatron_read_predicted(RhLaunchReading *r, const char *text)
@@ -216,7 +223,7 @@ void rh_megatron_say_formats(RhLaunchText *t)
         rh_launch_write(t, "--fp4-recipe nvfp4");
     if (is_half(t) && !gradients)
         rh_launch_write(t, "--accumulate-allreduce-grads-in-fp32");
-    if (moments || gradients)
+    if (moments || gradients || t->layout->states == RH_PLACE_HOST)
         rh_launch_write(t, "--use-precision-aware-optimizer");
     if (moments)
         rh_launch_write(t, "--exp-avg-sq-dtype bf16");

@@ -137,6 +137,26 @@ void rh_states_add(RhStates *sum, const RhStates *more);
 double rh_states_dummies(const RhModelCost *model_cost, const RhLayout *layout,
                          const RhStates *states);
 
+/* Returns the fraction of the parameters whose optimizer states are on the host. */
+double rh_states_away_frac(const RhLayout *layout);
+/* Whether gradients of a class leave for the host in every micro-batch, as they are made; else they
+ * are summed on the device and leave when the optimizer runs. */
+bool rh_gradients_leave(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
+/* Bytes that a rank holds in its host's memory from step to step. */
+typedef struct {
+    double weights, gradients, optimizer;
+} RhHostBytes;
+/* Returns what is on the host: states; gradients as the optimizer reads them, in fp32, beside the
+ * sums of several micro-batches; weights as they go back. DeepSpeed v0.19.5 holds these
+ * (stage_1_and_2.py: single_partition_of_fp32_groups and their grad, accumulated_grads_in_cpu,
+ * param_buffer_of_bit16_for_cpu_offload_groups). */
+RhHostBytes rh_states_away(const RhProblem *c, const RhLayout *layout, const RhStates *states);
+/* Returns the bytes of the device's buffers for gradients on their way: those of a layer that are
+ * made, of one that leave and, where sums come back to be added to, of these. */
+double rh_away_buffer_bytes(const RhProblem *c, const RhLayout *layout,
+                            const RhParamCounts *largest);
+/* Returns the bytes of memory traffic of the optimizer per parameter. */
+double rh_optimizer_bytes(const RhProblem *c);
 /* Returns the bytes of gradients of a class that the stage holds from step to step. */
 double rh_states_gradients(const RhProblem *c, const RhLayout *layout, const RhStates *states,
                            RhParamsClass cls);
@@ -159,6 +179,11 @@ double rh_states_weights(const RhProblem *c, const RhLayout *layout, const RhSta
 /* Returns the kernel of Adam over the rank's parameters or its shard, with the cast of weights for
  * the next step. */
 RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *layout, const RhStates *states);
+/* Does the device run it? Not where the host does all of its work. */
+static inline bool rh_optimizer_runs(const RhLayout *layout, const RhKernel *kernel)
+{
+    return layout->states == RH_PLACE_DEVICE || kernel->bytes > 0;
+}
 /* Returns the seconds of a kernel with its gap, on the fastest of the problem's devices. */
 double rh_sequence_kernel_s(const RhProblem *c, const RhKernel *kernel);
 

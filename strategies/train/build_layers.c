@@ -275,17 +275,33 @@ static void communicate(RhBuild *b, const RhInstr *step)
         g_array_append_val(b->begin, task);
 }
 
-/* Adds a copy of activations, after the pending tasks; on the way back also after the copy out, and
- * once there is memory for it. */
+/* Adds the latest tasks of the lanes that a copy waits for, those that are not listed yet. */
+static int32_t add_latest(const RhBuild *b, uint32_t lanes, int32_t *preds, int32_t count)
+{
+    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+        int32_t task = lanes & RH_LANE_BIT(lane) ? b->latest[lane] : -1;
+        for (int32_t i = 0; i < count && task >= 0; i++)
+            if (preds[i] == task)
+                task = -1;
+        if (task >= 0)
+            preds[count++] = task;
+    }
+    return count;
+}
+
+/* Adds a copy, or work of the host, after the pending tasks and the lanes that it names; of
+ * activations on the way back after the copy out, and once there is memory for it. */
 static void add_copy(RhBuild *b, const RhInstr *step)
 {
-    bool out = step->lane == RH_LANE_COPY_OUT;
+    bool out = step->lane == RH_LANE_COPY_OUT, back = step->lane == RH_LANE_COPY_IN;
     GArray *sent = b->sent[step->lane];
     RhTask task = rh_build_task(b, RH_TASK_COPY, (RhLane)step->lane, step->label);
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
-    int32_t *way_out = &b->copies[step->item * b->microbatches + b->now->microbatch];
-    task.from = out ? RH_MEMORY_TIER_HBM : RH_MEMORY_TIER_HOST;
-    task.to = out ? RH_MEMORY_TIER_HOST : RH_MEMORY_TIER_HBM;
+    int32_t none = -1,
+            *way_out =
+                out || back ? &b->copies[step->item * b->microbatches + b->now->microbatch] : &none;
+    task.from = step->from;
+    task.to = step->to;
     task.phase = step->phase;
     task.layer = (int16_t)rh_stage_program_layer(b->stage_program, step->item)->layer;
     task.bytes = step->bytes;
@@ -293,8 +309,9 @@ static void add_copy(RhBuild *b, const RhInstr *step)
         count = rh_build_waits(b, true, preds);
     else if (sent->len > 0 && g_array_index(sent, int32_t, sent->len - 1) >= 0)
         preds[count++] = g_array_index(sent, int32_t, sent->len - 1);
-    if (!out)
+    if (back)
         preds[count++] = *way_out;
+    count = add_latest(b, step->after, preds, count);
     int32_t id = rh_program_add_task(b->program, task, preds, count);
     if (out)
         *way_out = id;

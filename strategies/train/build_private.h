@@ -7,9 +7,9 @@
 /* Maximum number of pending tasks that the next kernel of a stage waits for: the latest of each
  * lane, since lanes run in order (wait_for). */
 #define RH_BUILD_WAITS_MAX RH_LANE_LAST
-/* Maximum number of predecessors of a task: the pending ones, the last kernel, and those of its
- * list. */
-#define RH_BUILD_PREDS_MAX (RH_BUILD_WAITS_MAX + 1 + RH_PENDING_MAX)
+/* Maximum number of predecessors of a task: the pending ones, the last kernel, those of its list,
+ * and the latest of each lane that a copy names. */
+#define RH_BUILD_PREDS_MAX (RH_BUILD_WAITS_MAX + 1 + RH_PENDING_MAX + RH_LANE_LAST)
 
 /* An algorithm chosen once per group, operation and size. */
 typedef struct {

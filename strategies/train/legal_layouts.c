@@ -100,8 +100,10 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
         l->overlap = RH_OVERLAP_NONE;
     if (l->overlap == RH_OVERLAP_PAIRS && rh_pipeline_schedule(l->schedule)->pairs)
         l->overlap = RH_OVERLAP_NONE; /* such a schedule always overlaps */
-    if (replicas_most(l) == 1)
-        l->zero = 0;
+    if (l->states == RH_PLACE_DEVICE)
+        l->states_percent = 100;
+    if (replicas_most(l) == 1 && (l->states == RH_PLACE_DEVICE || l->zero < 2))
+        l->zero = 0; /* with states on the host, 2 says that gradients leave as they are made */
     if (l->shard == 1)
         l->zero = 0;
     if (l->zero == 0 || l->shard == rh_train_replicas(l))

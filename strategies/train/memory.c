@@ -320,7 +320,8 @@ static double buffer_bytes(const RhModelCost *model_cost, const RhLayout *l,
     }
     return messages + (held->ends ? rh_model_cost_outputs_bytes(model_cost, l) : 0) +
            width * scattered + rh_bucket_bytes(model_cost->c, l) +
-           (stack->prefetch_layers + 1) * gathered + 2 * held->largest_away_bytes;
+           (stack->prefetch_layers + 1) * gathered + 2 * held->largest_away_bytes +
+           rh_away_buffer_bytes(model_cost->c, l, largest);
 }
 
 RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHeld *held,
@@ -335,7 +336,8 @@ RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHel
             rh_states_weights(model_cost->c, l, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
             rh_states_gradients(model_cost->c, l, &held->states, (RhParamsClass)cls);
-        m.fixed_bytes[RH_MEMORY_OPTIMIZER] += rh_optimizer_state_bytes(model_cost->c) * params /
+        m.fixed_bytes[RH_MEMORY_OPTIMIZER] += (1 - rh_states_away_frac(l)) *
+                                              rh_optimizer_state_bytes(model_cost->c) * params /
                                               rh_params_optimizer_shards(l, (RhParamsClass)cls);
         int32_t second = rh_params_second_shards(l, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += second > 0 ? weights / second : 0;
@@ -345,6 +347,8 @@ RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHel
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(model_cost, l, held);
     m.fixed_bytes[RH_MEMORY_RESERVE] = model_cost->c->stack->reserve_bytes.value;
     m.flattened_bytes = rh_states_flattened(model_cost->c, l, &held->states);
+    RhHostBytes away = rh_states_away(model_cost->c, l, &held->states);
+    m.host_bytes = away.weights + away.gradients + away.optimizer;
     return m;
 }
 
@@ -373,7 +377,7 @@ RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight 
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.peak_bytes += m.at_peak_bytes[use];
     m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes;
-    m.tier_peak_bytes[RH_MEMORY_TIER_HOST] = peak->host;
+    m.tier_peak_bytes[RH_MEMORY_TIER_HOST] = fixed->host_bytes + peak->host;
     return m;
 }
 
@@ -415,7 +419,7 @@ double rh_train_host_bytes(const RhProblem *c, const RhLayout *l, const double *
     RhGrid grid = rh_grid(l);
     int32_t run = grid.stride[RH_DIM_PP];
     double most = 0, sum = 0;
-    for (int32_t gpu = 0, node = 0; l->offload > 0 && gpu < c->job.gpus; gpu++) {
+    for (int32_t gpu = 0, node = 0; rh_train_copies(l) && gpu < c->job.gpus; gpu++) {
         if (rh_platform_node_of(c->platform, gpu) != node)
             sum = 0;
         node = rh_platform_node_of(c->platform, gpu);

@@ -87,6 +87,7 @@ RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *con
 typedef struct {
     RhParamCounts params;
     double fixed_bytes[RH_MEMORY_LAST];
+    double host_bytes;      /* in host memory */
     double flattened_bytes; /* further bytes while the optimizer runs (rh_states_flattened) */
 } RhStageMemory;
 RhStageMemory rh_stage_memory(const RhModelCost *model_cost, const RhLayout *layout, int32_t stage);

@@ -25,14 +25,52 @@ double rh_states_copies(const RhProblem *c, const RhLayout *l, const RhStates *s
     return rh_weight_copies_bytes(c) * sum;
 }
 
+double rh_states_away_frac(const RhLayout *l)
+{
+    return l->states == RH_PLACE_DEVICE ? 0 : l->states_percent / 100.0;
+}
+
+bool rh_gradients_leave(const RhProblem *c, const RhLayout *l, RhParamsClass cls)
+{
+    return l->states != RH_PLACE_DEVICE &&
+           rh_stack_reduces_each(c->stack, rh_params_degree(l, cls), l->pp);
+}
+
+RhHostBytes rh_states_away(const RhProblem *c, const RhLayout *l, const RhStates *states)
+{
+    RhHostBytes away = {0};
+    bool sums = rh_train_microbatches(c, l) > 1;
+    for (int cls = 0; l->states != RH_PLACE_DEVICE && cls < RH_PARAMS_LAST; cls++) {
+        double share = rh_states_away_frac(l) * states->params.of[cls] /
+                       rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
+        double summed =
+            sums && rh_gradients_leave(c, l, (RhParamsClass)cls) ? rh_gradient_bytes(c) : 0;
+        away.optimizer += rh_optimizer_state_bytes(c) * share;
+        away.gradients += (RH_MASTER_BYTES + summed) * share;
+        away.weights += rh_weight_bytes(c) * share;
+    }
+    return away;
+}
+
+double rh_away_buffer_bytes(const RhProblem *c, const RhLayout *l, const RhParamCounts *largest)
+{
+    double sum = 0, back = rh_train_microbatches(c, l) > 1 ? rh_gradient_bytes(c) : 0;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        if (rh_gradients_leave(c, l, (RhParamsClass)cls))
+            sum += (2 * RH_MASTER_BYTES + back) * rh_states_away_frac(l) * largest->of[cls] /
+                   rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
+    return sum;
+}
+
 double rh_states_gradients(const RhProblem *c, const RhLayout *l, const RhStates *states,
                            RhParamsClass cls)
 {
     bool collects = c->stack->flat_gradients && rh_params_degree(l, cls) == 2 &&
                     rh_train_microbatches(c, l) > 1;
+    double stay = rh_gradients_leave(c, l, cls) ? 1 - rh_states_away_frac(l) : 1;
     return c->stack->frees_gradients
                ? 0
-               : (collects ? 2 : 1) * rh_gradient_bytes(c) * states->params.of[cls] /
+               : (collects ? 2 : 1) * stay * rh_gradient_bytes(c) * states->params.of[cls] /
                      rh_parallelism_shares(c, l, cls).gradients;
 }
 
@@ -48,8 +86,8 @@ double rh_states_flattened(const RhProblem *c, const RhLayout *l, const RhStates
     bool widened = gradient < RH_MASTER_BYTES && !c->job.no_masters;
     double flat = gradient + (widened ? RH_MASTER_BYTES : 0);
     for (int cls = 0; c->stack->flat_gradients && cls < RH_PARAMS_LAST; cls++) {
-        double share =
-            states->params.of[cls] / rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
+        double share = (1 - rh_states_away_frac(l)) * states->params.of[cls] /
+                       rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
         bool grouped = rh_params_degree(l, (RhParamsClass)cls) >= 3;
         sum += gradient * share + flat * (grouped ? MIN(share, SUB_GROUP) : share) -
                rh_states_gradients(c, l, states, (RhParamsClass)cls);
@@ -81,10 +119,9 @@ double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *
     return rh_weight_bytes(c) * held / shares.weights;
 }
 
-/* Bytes of memory traffic of the optimizer per parameter: the stack counts fp32 moments and masters,
- * read and written, its own gradients, read, and weights, written; without masters these are read,
- * too. */
-static double optimizer_bytes(const RhProblem *c)
+/* The stack counts fp32 moments and masters, read and written, its own gradients, read, and weights,
+ * written; without masters these are read, too. */
+double rh_optimizer_bytes(const RhProblem *c)
 {
     double moments = rh_adam_moments_fp32.bytes - rh_job_moments(c)->bytes;
     bool alone = c->job.no_masters && rh_weight_bytes(c) < RH_MASTER_BYTES;
@@ -109,6 +146,7 @@ RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStat
            cast = recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += params->of[cls] / rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
+    double here = (1 - rh_states_away_frac(l)) * share; /* the host updates the others */
     if (c->job.narrow_weights &&
         c->job.lora.rank > 0) /* none is kept; the other layout is made in every backward */
         cast = rh_weight_is_laid_out_anew(c) ? recipe->weight_copy_bytes * states->linear *
@@ -121,6 +159,6 @@ RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStat
             (l->zero < 3 && !recipe->one_layout ? recipe->weight_copy_bytes * states->linear : 0);
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
-                      .bytes = optimizer_bytes(c) * share + cast,
-                      .flops = 12 * share};
+                      .bytes = rh_optimizer_bytes(c) * here + cast,
+                      .flops = 12 * here};
 }

@@ -97,6 +97,21 @@ static double buffer_bytes(const RhBuild *b)
     return sum + rh_bucket_bytes(b->c, b->layout);
 }
 
+/* Records what the stage holds on its host for the whole step. */
+static void hold_away(RhBuild *b)
+{
+    RhHostBytes away = rh_states_away(b->c, b->layout, &b->stage_program->states);
+    const struct {
+        RhMemoryUse use;
+        double bytes;
+    } held[] = {{RH_MEMORY_WEIGHTS, away.weights},
+                {RH_MEMORY_GRADIENTS, away.gradients},
+                {RH_MEMORY_OPTIMIZER, away.optimizer}};
+    for (size_t i = 0; i < G_N_ELEMENTS(held); i++)
+        if (held[i].bytes > 0)
+            rh_program_add_memory(b->program, RH_MEMORY_TIER_HOST, held[i].use, held[i].bytes);
+}
+
 /* Records the memory that the stage holds for the whole step. */
 static void hold_states(RhBuild *b)
 {
@@ -118,8 +133,10 @@ static void hold_states(RhBuild *b)
                             rh_states_gradients(b->c, b->layout, &b->stage_program->states,
                                                 (RhParamsClass)cls));
         rh_build_memory(b, RH_MEMORY_OPTIMIZER,
-                        rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
+                        (1 - rh_states_away_frac(b->layout)) * rh_optimizer_state_bytes(b->c) *
+                            params / shares.optimizer);
     }
+    hold_away(b);
     double dummies = rh_states_dummies(b->model_cost, b->layout, &b->stage_program->states);
     if (dummies > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, dummies);
@@ -155,7 +172,8 @@ static void end_step(RhBuild *b)
     if (flattened > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, flattened);
     RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->stage_program->states);
-    rh_build_kernel(b, &kernel, "optimizer");
+    if (rh_optimizer_runs(b->layout, &kernel))
+        rh_build_kernel(b, &kernel, "optimizer");
     if (flattened > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, -flattened);
     rh_build_gradients_free(b);

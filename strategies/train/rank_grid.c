@@ -168,7 +168,7 @@ bool rh_train_shares_in_groups(const RhLayout *layout)
 
 bool rh_train_copies(const RhLayout *layout)
 {
-    return layout->offload > 0;
+    return layout->offload > 0 || layout->states != RH_PLACE_DEVICE;
 }
 
 bool rh_train_scatters(const RhProblem *c, const RhLayout *layout)

@@ -202,7 +202,8 @@ void rh_stage_program_add_kernels(const RhStageProgram *s, const RhLayerOps *ite
                 add_run(s, sums, run, rh_slot_phase((RhSlotPass)pass), m);
         }
     RhKernel adam = rh_optimizer_kernel(s->model_cost->c, s->layout, &s->states);
-    add_kernel(s, sums, &adam);
+    if (rh_optimizer_runs(s->layout, &adam))
+        add_kernel(s, sums, &adam);
     for (int32_t i = s->end.first; i < s->end.first + s->end.count; i++)
         if (rh_stage_program_instr(s, i)->kind == RH_INSTR_KERNEL)
             add_kernel(s, sums, rh_stage_program_kernel(s, rh_stage_program_instr(s, i)));
@@ -258,7 +259,9 @@ static int32_t neighbours(const RhStageProgram *s, int32_t g)
 double rh_stage_program_tasks(const RhStageProgram *s, const RhLayerOps *items, int64_t m)
 {
     const RhLayout *l = s->layout;
-    double sum = tasks_of_steps(s, s->begin) + tasks_of_steps(s, s->end) + 1; /* the optimizer */
+    RhKernel adam = rh_optimizer_kernel(s->model_cost->c, l, &s->states);
+    double sum =
+        tasks_of_steps(s, s->begin) + tasks_of_steps(s, s->end) + rh_optimizer_runs(l, &adam);
     for (int32_t chunk = 0; chunk < l->vpp; chunk++) {
         /* one message arrives and one leaves, in each direction */
         sum += 2.0 * (double)m * neighbours(s, model_chunk(s, chunk));

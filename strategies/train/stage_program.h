@@ -22,7 +22,7 @@ typedef enum {
     RH_INSTR_RUN,
     RH_INSTR_KERNEL,
     RH_INSTR_COMMUNICATE,
-    RH_INSTR_COPY, /* copies a layer's bytes to host memory (lane COPY_OUT) or back (COPY_IN) */
+    RH_INSTR_COPY, /* copies a layer's bytes between tiers of memory, or works on them on the host */
     RH_INSTR_WAIT
 } RhInstrKind;
 
@@ -35,13 +35,16 @@ typedef struct {
     int32_t begin_index;
     /* COMMUNICATE, 0: the input is ready now. k: the start waits for the run that was current when
      * the k-th latest communication of its lane was issued, because that frees the buffer; no wait
-     * if there were fewer. COPY: 0, or 1 to wait for the layer's copy out. */
+     * if there were fewer. COPY of activations: 0, or 1 to wait for the layer's copy out. */
     int16_t ahead;
     int16_t buffers; /* COMMUNICATE: number of extra buffers of `bytes`; 0: works in place */
     uint8_t kind;    /* RhInstrKind */
     uint8_t pass;    /* RUN: RhSlotPass */
     uint8_t lane;    /* COMMUNICATE, COPY, WAIT: RhLane */
-    uint8_t group, op, phase; /* COMMUNICATE: RhGroupKind, RhOp, RhPhase */
+    uint8_t group, op, phase; /* COMMUNICATE: RhGroupKind, RhOp, RhPhase; COPY: the group of its
+                                 class of parameters, RhPhase */
+    uint8_t from, to;         /* COPY: RhMemoryTier */
+    uint32_t after; /* COPY: bits of the lanes whose latest communication or copy must have ended */
 } RhInstr;
 
 /* A range of a stage program's instructions. */

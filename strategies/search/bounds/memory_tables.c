@@ -163,7 +163,7 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
     RhGradientBytes gradients = rh_gradients_each(model_cost->c, l);
     RhStagePeaks *under = peaks_of(s, rooms, profile, &gradients);
     RhStagePeak *peaks = under->of_stage;
-    g_autofree double *host = rh_train_copies(l) ? g_new(double, l->pp) : NULL;
+    g_autofree double *host = rh_train_copies(l) ? g_new0(double, l->pp) : NULL;
     RhStageMemory fixed = {0};
     for (int32_t stage = 0, like = 0, known = -1; stage < l->pp;
          stage = all || stage == 0 ? stage + 1 : MAX(stage + 1, l->pp - 1)) {
@@ -174,13 +174,16 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
         double room = room_of(model_cost->c, l, stage);
         for (like = stage; rooms->as_before[like];)
             like--;
-        if (host)
-            host[stage] = in_flight->host;
-        if (needs_less(rooms, stage, in_flight, fullest * room))
+        bool less = needs_less(rooms, stage, in_flight, fullest * room);
+        if (less && !host)
             continue;
         if (known != like)
             fixed = rh_stage_memory_of(model_cost, &rooms->held[like], l);
         known = like;
+        if (host)
+            host[stage] = fixed.host_bytes + in_flight->host;
+        if (less)
+            continue;
         RhTrainMemory m = rh_stage_memory_with(&fixed, in_flight, stage);
         if (m.peak_bytes > most_bytes * room)
             return false;

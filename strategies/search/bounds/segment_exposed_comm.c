@@ -21,13 +21,12 @@ static RhSegmentStage stage_at_rest(const Ends *e, int32_t stage, double *room)
                         .begin_s = room,
                         .sent_s = room + f->stage_program->begin.count,
                         .sent_count = f->stage_program->ahead_most,
-                        .copy_before_s = (double)-INFINITY,
                         .copied_s = (double)-INFINITY,
                         .begun = true};
     for (int32_t i = 0; i < f->stage_program->begin.count + f->stage_program->ahead_most + 1; i++)
         room[i] = (double)-INFINITY;
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        s.lane_s[lane] = (double)-INFINITY;
+        s.lane_s[lane] = s.before_s[lane] = (double)-INFINITY;
     return s;
 }
 
@@ -46,9 +45,9 @@ typedef struct {
 /* The stage's beginning, with nothing before it. */
 static void begin(const Ends *e, RhSegmentStage *s)
 {
-    s->compute_s = s->copy_before_s = s->copied_s = s->sent_count = 0;
+    s->compute_s = s->copied_s = s->sent_count = 0;
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        s->lane_s[lane] = 0;
+        s->lane_s[lane] = s->before_s[lane] = 0;
     s->begun = false;
     rh_segment_run_instrs(e->g, s, s->flows->stage_program->begin);
     s->begun = true;

@@ -17,18 +17,18 @@ typedef struct {
     const RhSlot *slots;
     int64_t next; /* slot to run */
     RhSlotTurn turn;
-    RhSlotStand stand;            /* of the running slot */
-    int32_t *done;                /* per chunk and pass: number of slots that ran */
-    double compute_s;             /* time at which the compute lane is free */
-    double pending_s;             /* time of everything else that the next run waits for */
-    double held_s;                /* RhLayerTime.held_s of the latest run */
-    double tail_s;                /* RhLayerTime.tail_s of the latest run, if no wait followed it */
-    double sending_s;             /* time from compute_s on during which SMs are held: by unfinished
+    RhSlotStand stand;           /* of the running slot */
+    int32_t *done;               /* per chunk and pass: number of slots that ran */
+    double compute_s;            /* time at which the compute lane is free */
+    double pending_s;            /* time of everything else that the next run waits for */
+    double held_s;               /* RhLayerTime.held_s of the latest run */
+    double tail_s;               /* RhLayerTime.tail_s of the latest run, if no wait followed it */
+    double sending_s;            /* time from compute_s on during which SMs are held: by unfinished
                           communication of the previous slot, then by its message */
-    double lane_s[RH_LANE_LAST];  /* time at which each lane is free */
-    double copy_before_s;         /* end of the copy out before the latest one */
-    double copied_s;              /* end of the work that ran when the latest copy in was issued */
-    double since_s[RH_LANE_LAST]; /* start of the busy time of each lane; infinity: unknown */
+    double lane_s[RH_LANE_LAST]; /* time at which each lane is free */
+    double before_s[RH_LANE_LAST]; /* end of each lane's copy before the latest one */
+    double copied_s;               /* end of the work that ran when the latest copy in was issued */
+    double since_s[RH_LANE_LAST];  /* start of the busy time of each lane; infinity: unknown */
     double *sent_s; /* ring buffer of the stage program's ahead_most entries: end of the work that
                        ran when each communication with look-back was issued */
     int32_t sent_count;

@@ -185,17 +185,19 @@ static void begin_ahead(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i, i
     }
 }
 
-/* Back as soon as what ran when the copy before was sent for is done; that its own way out comes before
- * is left out. */
+/* Activations come back as soon as what ran when the copy before was sent for is done; that their own way
+ * out comes before is left out. */
 static void copy(RhSegmentStage *s, const RhInstr *step, double seconds)
 {
     double ready = rh_max_d(s->compute_s, s->pending_s), *lane_s = &s->lane_s[step->lane];
+    for (int lane = 0; step->after >> lane; lane++)
+        if (step->after & RH_LANE_BIT(lane))
+            ready = rh_max_d(ready, s->lane_s[lane]);
     if (step->ahead > 0) {
         ready = s->copied_s;
         s->copied_s = s->compute_s;
-    } else {
-        s->copy_before_s = *lane_s;
     }
+    s->before_s[step->lane] = *lane_s;
     *lane_s = rh_max_d(*lane_s, ready) + seconds;
 }
 
@@ -215,7 +217,7 @@ void rh_segment_run_instr(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
         copy(s, step, s->flows->step_s[i]);
     else {
         double awaited_s = step->begin_index >= 0 ? s->begin_s[step->begin_index]
-                           : step->ahead > 0      ? s->copy_before_s
+                           : step->ahead > 0      ? s->before_s[step->lane]
                                                   : s->lane_s[step->lane];
         if (s->sent && step->begin_index >= 0)
             awaited_s =

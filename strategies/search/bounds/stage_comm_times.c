@@ -56,10 +56,23 @@ static double first_wait_s(const RhCommSteps *f)
     return fmax(wait, awaited >= 0 ? t : 0);
 }
 
-/* The end's steps one behind another where one waits for the other, all lanes idle at first. */
-static double end_s(const RhCommSteps *f)
+/* The end of copy i, of which all that it waits for has ended, or its own lane's, by then. */
+static double copy_end_s(const RhCommSteps *f, int32_t i, double t, double *lane_s)
+{
+    const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
+    double ready = rh_max_d(t, lane_s[step->lane]);
+    for (int lane = 0; step->after >> lane; lane++)
+        if (step->after & RH_LANE_BIT(lane))
+            ready = rh_max_d(ready, lane_s[lane]);
+    return lane_s[step->lane] = ready + f->step_s[i];
+}
+
+/* The end's steps one behind another where one waits for the other, all lanes idle at first. *copied_s: when
+ * the last copy or work of the host has ended. */
+static double end_s(const RhCommSteps *f, double *copied_s)
 {
     double t = 0, lane_s[RH_LANE_LAST] = {0};
+    *copied_s = 0;
     for (int32_t i = f->stage_program->end.first;
          i < f->stage_program->end.first + f->stage_program->end.count; i++) {
         const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
@@ -67,6 +80,8 @@ static double end_s(const RhCommSteps *f)
             t += f->step_s[i];
         else if (step->kind == RH_INSTR_COMMUNICATE)
             lane_s[step->lane] = rh_max_d(lane_s[step->lane], t) + f->step_s[i];
+        else if (step->kind == RH_INSTR_COPY)
+            *copied_s = rh_max_d(*copied_s, copy_end_s(f, i, t, lane_s));
         else
             t = rh_max_d(t, lane_s[step->lane]);
     }
@@ -76,6 +91,7 @@ static double end_s(const RhCommSteps *f)
 void rh_comm_steps_sum(RhCommSteps *f)
 {
     int32_t chunks = f->layout->vpp;
+    double copied_s;
     for (int32_t chunk = 0; chunk < chunks; chunk++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             for (int place = 0; place < 4; place++) {
@@ -84,7 +100,8 @@ void rh_comm_steps_sum(RhCommSteps *f)
                 sum_steps(f, rh_stage_program_slot(f->stage_program, &kind), sums[place]);
             }
     sum_steps(f, f->stage_program->begin, &f->begin);
-    f->sums.end_s = end_s(f);
+    f->sums.end_s = end_s(f, &copied_s);
+    f->sums.optimizer_s = rh_max_d(f->sums.optimizer_s, copied_s - f->sums.end_s);
     f->sums.step = over_step(f, false);
     f->sums.step_each = over_step(f, true);
     f->sums.last_s = f->one_microbatch ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
@@ -103,6 +120,12 @@ static double moving_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage
                                                 (RhOp)step->op, step->bytes));
 }
 
+/* Bytes per second of a copy that has its links for itself. */
+static double copy_rate(const RhPlatform *p, const RhInstr *step)
+{
+    return step->from == step->to ? p->host_memory_bytes_per_s.value : p->host_bytes_per_s.value;
+}
+
 static void time_steps(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhCommSteps *f)
 {
     f->step_s = g_new0(double, 2 * (f->stage_program->steps->len + 1));
@@ -113,7 +136,7 @@ static void time_steps(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage
             f->step_s[i] =
                 rh_sequence_kernel_s(s->c, rh_stage_program_kernel(f->stage_program, step));
         if (step->kind == RH_INSTR_COPY)
-            f->step_s[i] = step->bytes / s->c->platform->host_bytes_per_s.value;
+            f->step_s[i] = step->bytes / copy_rate(s->c->platform, step);
         if (step->kind != RH_INSTR_COMMUNICATE)
             continue;
         f->step_s[i] = rh_bound_collective_s(s, net, stage, (RhGroupKind)step->group,
@@ -129,10 +152,10 @@ static void flows_init(RhCommSteps *f, RhBoundCache *s, const RhLayout *l, int32
     f->one_microbatch = rh_train_microbatches(s->c, l) == 1;
     f->stage_program = rh_stage_program_new(rh_bound_shard(s, l)->model_cost, l, stage);
     time_steps(s, rh_bound_network(s, l), stage, f);
+    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->stage_program->states);
+    f->sums.optimizer_s = rh_optimizer_runs(l, &adam) ? rh_sequence_kernel_s(s->c, &adam) : 0;
     rh_comm_steps_sum(f);
     f->sums.first_wait_s = first_wait_s(f);
-    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->stage_program->states);
-    f->sums.optimizer_s = rh_sequence_kernel_s(s->c, &adam);
 }
 
 /* Do two stages hold the same layers and stand alike? Then they do the same; but that where the schedule

@@ -110,7 +110,7 @@ static bool task_belongs(const RhTask *t, RhTermTasks subject)
         return subject.wait == RH_WAIT_COMPUTE || subject.wait == RH_WAIT_STRETCH ||
                (subject.wait == RH_WAIT_LAST && t->phase == subject.phase);
     case RH_TASK_COPY:
-        return subject.wait == RH_WAIT_COPY;
+        return subject.wait == rh_copy_wait(t);
     default:
         return false;
     }

@@ -25,6 +25,8 @@ static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_
                                        .label = "load activations",
                                        .ahead = 1,
                                        .buffers = 1,
+                                       .from = RH_MEMORY_TIER_HOST,
+                                       .to = RH_MEMORY_TIER_HBM,
                                        .begin_index = -1});
     rh_stage_program_wait(w, RH_LANE_COPY_IN);
 }
@@ -39,6 +41,8 @@ static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
                          .item = item,
                          .label = "offload activations",
                          .buffers = 1,
+                         .from = RH_MEMORY_TIER_HBM,
+                         .to = RH_MEMORY_TIER_HOST,
                          .begin_index = -1});
 }
 

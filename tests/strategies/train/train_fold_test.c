@@ -64,6 +64,9 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "tp2,pp2,dp4,zero2,shard2,order=tp-pp-dp",
                                          "tp2,dp8,zero3,hpz2",
                                          "tp2,pp2,dp4,zero1,offload=50",
+                                         "tp2,dp8,zero2,states=host,mb1",
+                                         "tp2,pp2,dp4,zero1,states=host,hosted=50",
+                                         "pp4,dp4,zero3,states=host,offload=50",
                                          "tp2,pp4,dp2,recompute=full,relayers=4-2-1-0",
                                          "pp4,dp4,vpp2,zero3,recompute=full,offload=100"};
 
