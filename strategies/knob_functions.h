@@ -15,6 +15,7 @@ char *rh_knob_title_zero(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_shard(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_outer(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_codec(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_states(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l);
@@ -76,6 +77,7 @@ bool rh_knob_wider_shard(const RhKnob *knob, const RhProblem *c, const RhLayout 
 bool rh_knob_wider_outer(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
 bool rh_knob_wider_secondary(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value);
+bool rh_knob_wider_codec(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
 bool rh_knob_wider_overlap(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                            int32_t *value);
 bool rh_knob_wider_schedule(const RhKnob *knob, const RhProblem *c, const RhLayout *l,

@@ -113,6 +113,13 @@ RH_KNOB(int32_t, states_percent, .key = "hosted", .json = "states_percent", .low
         .example = "hosted=50",
         .about = "with states=host: of so many percent of the parameters, the rest on the device "
                  "as else")
+RH_KNOB(RhCodecKind, codec, .key = "codec", .names = rh_codec_names, .high = RH_CODEC_LAST - 1,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_codec, .part = 79,
+        .wide = rh_knob_wider_codec,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "codec=onebit",
+        .about = "what replicas exchange in place of sums of gradients: onebit, signs of the "
+                 "momentum (1-bit Adam's compression stage)")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
         .column = RH_COLUMN_ALWAYS, .cell = rh_knob_cell_recompute,

@@ -73,6 +73,12 @@ char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l)
     return l->hpz > 0 ? g_strdup_printf("hpZ over %d GPUs", l->hpz) : NULL;
 }
 
+char *rh_knob_title_codec(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return g_strdup(rh_codec_title(l->codec));
+}
+
 /* Returns how many layers of a chunk are recomputed: "3", "0-2" where chunks differ. Caller frees. */
 static char *layers_text(const RhLayout *l)
 {

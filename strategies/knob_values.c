@@ -373,3 +373,12 @@ bool rh_knob_wider_schedule(const RhKnob *knob, const RhProblem *c, const RhLayo
                                                : !rh_stack_runs(c->stack, (RhPipelineKind)*value)));
     return *value <= knob->high;
 }
+
+/* Codecs change what is computed: none is tried unasked. */
+bool rh_knob_wider_codec(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
+{
+    (void)c, (void)l;
+    bool first = *value < knob->low;
+    *value = knob->low;
+    return first;
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "strategies/codecs.h"
 #include "strategies/schedules.h"
 #include "workloads/operator_costs.h"
 

@@ -28,6 +28,7 @@ static const RhLaunchOption deepspeed_words[] = {
     {.key = "hpz"},
     {.key = "states"},
     {.key = "hosted"},
+    {.key = "codec"},
     {.key = "recompute", VALUES(recompute_words)},
     {.key = "partition"}, /* there is one stage */
     {.key = "sp"},        /* there is one tensor rank */
@@ -157,17 +158,31 @@ static void write_sharing(RhJsonWriter *w, const RhLayout *l)
     rh_json_end_object(w);
 }
 
-/* Names the optimizer, which DeepSpeed then makes itself: on the host it takes no other than its own. */
-static void write_optimizer(RhJsonWriter *w, const RhLayout *l)
+const char *const rh_deepspeed_optimizers[RH_CODEC_LAST] = {[RH_CODEC_ONEBIT] = "OneBitAdam"};
+
+/* Steps of warm-up, in which nothing is compressed: OnebitAdam's own default
+ * (deepspeed/runtime/fp16/onebit/adam.py, freeze_step). */
+#define FREEZE_STEP 100000
+
+/* Writes the optimizer where it is not the one that the trainer makes: compressed, or on the host. */
+static void write_optimizer(RhLaunchText *t, RhJsonWriter *w)
 {
-    if (l->states == RH_PLACE_DEVICE)
+    const char *compressed = rh_deepspeed_optimizers[t->layout->codec];
+    if (!compressed && t->layout->states == RH_PLACE_DEVICE)
         return;
     rh_json_begin_object(w, "optimizer");
-    rh_json_put_string(w, "type", "AdamW");
+    rh_json_put_string(w, "type", compressed ? compressed : "AdamW");
     rh_json_begin_object(w, "params");
     rh_json_put_string(w, "lr", "auto");
+    if (compressed)
+        rh_json_put_int(w, "freeze_step", FREEZE_STEP);
     rh_json_end_object(w);
     rh_json_end_object(w);
+    if (compressed)
+        rh_launch_note(t,
+                       "set freeze_step in " CONFIG_FILE " to the steps of warm-up: %s sums "
+                       "gradients as they are before it, and what is simulated is a step behind it",
+                       compressed);
 }
 
 static void write_configuration(RhLaunchText *t)
@@ -191,7 +206,7 @@ static void write_configuration(RhLaunchText *t)
                                                  : "bf16");
     rh_json_end_object(w);
     write_sharing(w, l);
-    write_optimizer(w, l);
+    write_optimizer(t, w);
     rh_json_end_object(w);
     g_autofree char *text = rh_json_writer_steal(w);
     rh_launch_file(t, CONFIG_FILE, text);

@@ -70,6 +70,9 @@ typedef struct RhFramework {
 #define RH_DECLARE_FRAMEWORK(name) extern const RhFramework rh_framework_##name;
 RH_FRAMEWORKS(RH_DECLARE_FRAMEWORK)
 
+/* DeepSpeed's optimizers that exchange by a codec, at its kind; NULL: none does. */
+extern const char *const rh_deepspeed_optimizers[RH_CODEC_LAST];
+
 /* RH_ERROR_USAGE: `what` of the case's model ("its attention") has no words here. */
 bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, const char *what,
                           GError **error);

@@ -161,6 +161,12 @@ static void read_bits(RhLaunchReading *r, const char *text)
 static void read_optimizer(RhLaunchReading *r, const char *text)
 {
     r->job[JOB_EIGHT] = strstr(text, "8bit") != NULL;
+    for (int kind = 0; kind < RH_CODEC_LAST; kind++)
+        if (rh_deepspeed_optimizers[kind] &&
+            g_ascii_strcasecmp(text, rh_deepspeed_optimizers[kind]) == 0) {
+            rh_launch_store(r, RH_ROW_KNOB(codec), kind);
+            rh_launch_tell(r, "%s: a step behind its warm-up is simulated", text);
+        }
     rh_launch_read_optimizer(r, text);
 }
 

@@ -160,8 +160,8 @@ double rh_optimizer_bytes(const RhProblem *c);
 /* Returns the bytes of gradients of a class that the stage holds from step to step. */
 double rh_states_gradients(const RhProblem *c, const RhLayout *layout, const RhStates *states,
                            RhParamsClass cls);
-/* Returns the bytes of a flattened copy of all gradients while the optimizer runs and nothing is in
- * flight; 0: the stack makes none. */
+/* Returns the bytes of a flattened copy of all gradients, or of a codec's temporary tensors, while the
+ * optimizer runs and nothing is in flight; 0: there are none. */
 double rh_states_flattened(const RhProblem *c, const RhLayout *layout, const RhStates *states);
 /* Returns the bytes of the buckets in which gradients are reduced. */
 double rh_bucket_bytes(const RhProblem *c, const RhLayout *layout);

@@ -7,6 +7,7 @@
  * backward runs in two halves, the first frees nothing. */
 #include "strategies/train/memory.h"
 #include "strategies/layer_partition.h"
+#include "strategies/train/codecs/codec.h"
 
 #include <math.h>
 
@@ -321,7 +322,18 @@ static double buffer_bytes(const RhModelCost *model_cost, const RhLayout *l,
     return messages + (held->ends ? rh_model_cost_outputs_bytes(model_cost, l) : 0) +
            width * scattered + rh_bucket_bytes(model_cost->c, l) +
            (stack->prefetch_layers + 1) * gathered + 2 * held->largest_away_bytes +
-           rh_away_buffer_bytes(model_cost->c, l, largest);
+           rh_away_buffer_bytes(model_cost->c, l, largest) +
+           rh_codec_kept_bytes(model_cost->c, l, &held->states);
+}
+
+/* Bytes of gradients that are freed behind the optimizer alone. */
+static double freed_later_bytes(const RhProblem *c, const RhLayout *l, const RhParamCounts *params)
+{
+    RhGradientBytes each = rh_gradients_each(c, l);
+    double sum = 0;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        sum += each.reduced[cls] * params->of[cls];
+    return sum;
 }
 
 RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHeld *held,
@@ -349,6 +361,8 @@ RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHel
     m.flattened_bytes = rh_states_flattened(model_cost->c, l, &held->states);
     RhHostBytes away = rh_states_away(model_cost->c, l, &held->states);
     m.host_bytes = away.weights + away.gradients + away.optimizer;
+    if (m.flattened_bytes > 0)
+        m.flattened_bytes += freed_later_bytes(model_cost->c, l, &m.params);
     return m;
 }
 

@@ -10,6 +10,7 @@ RhLayout rh_train_plain_cut(const RhLayout *cut, RhOrder order)
     l.vpp = chunks == RH_CHUNKS_ANY ? 2 : chunks;
     l.zero = l.shard = l.hpz = 0;
     l.outer = false;
+    l.codec = RH_CODEC_NONE;
     l.recompute = RH_RECOMPUTE_NONE;
     l.recomputed_layers_count = l.stage_layers_count = l.offload = 0;
     l.partition = RH_PARTITION_EVEN;

@@ -1,6 +1,7 @@
 /* Bytes of parameters and their optimizer on a rank: by class, format and degree of ZeRO. */
 #include "strategies/train/block_cost.h"
 
+#include "strategies/train/codecs/codec.h"
 #include "strategies/train/parallelism/parallelism.h"
 
 /* Parameters of a class that belong to linear layers; all experts do. */
@@ -92,7 +93,7 @@ double rh_states_flattened(const RhProblem *c, const RhLayout *l, const RhStates
         sum += gradient * share + flat * (grouped ? MIN(share, SUB_GROUP) : share) -
                rh_states_gradients(c, l, states, (RhParamsClass)cls);
     }
-    return MAX(sum, 0);
+    return MAX(sum, rh_codec_working_bytes(c, l, states));
 }
 
 double rh_bucket_bytes(const RhProblem *c, const RhLayout *l)

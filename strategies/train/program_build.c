@@ -6,6 +6,7 @@
 #include "sim/collective/collective.h"
 #include "strategies/layer_partition.h"
 #include "strategies/train/build_private.h"
+#include "strategies/train/codecs/codec.h"
 #include "strategies/train/parallelism/parallelism.h"
 
 /* --- the skeleton: groups and roles --- */
@@ -94,7 +95,8 @@ static double buffer_bytes(const RhBuild *b)
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
             sum += most[lane][cls];
-    return sum + rh_bucket_bytes(b->c, b->layout);
+    return sum + rh_bucket_bytes(b->c, b->layout) +
+           rh_codec_kept_bytes(b->c, b->layout, &b->stage_program->states);
 }
 
 /* Records what the stage holds on its host for the whole step. */

@@ -1,6 +1,8 @@
 /* Data parallelism: replicas sum their gradients. They are all-reduced in buckets after the last
  * backward of each chunk, beside the following slots; the bucket is the stack's. Gradients travel
- * in the stack's main width. For the changes that sharding makes see zero.c. */
+ * in the stack's main width. For the changes that sharding makes see
+ * zero.c, for exchanges in place of these sums compressed_exchange.c. */
+#include "strategies/train/codecs/codec.h"
 #include "strategies/train/parallelism/gradient_buckets.h"
 #include "strategies/train/parallelism/parallelism.h"
 
@@ -9,7 +11,8 @@ static bool acts(const RhStageProgramWriter *w, int cls)
     const RhLayout *l = w->stage_program->layout;
     const RhProblem *c = w->stage_program->model_cost->c;
     return rh_params_exchanged(c, l, (RhParamsClass)cls) &&
-           rh_params_zero(c, l, (RhParamsClass)cls) == 0;
+           rh_params_zero(c, l, (RhParamsClass)cls) == 0 &&
+           !rh_codec_acts(c, l, (RhParamsClass)cls);
 }
 
 static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)

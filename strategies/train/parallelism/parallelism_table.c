@@ -1,11 +1,16 @@
 #include "strategies/train/parallelism/parallelism.h"
 
-const RhParallelism *const rh_parallelisms[] = {
-    &rh_parallelism_tensor,        &rh_parallelism_context,
-    &rh_parallelism_expert,        &rh_parallelism_data,
-    &rh_parallelism_zero,          &rh_parallelism_tied_embeddings,
-    &rh_parallelism_gradient_norm, &rh_parallelism_activation_offload,
-    &rh_parallelism_state_offload, NULL};
+const RhParallelism *const rh_parallelisms[] = {&rh_parallelism_tensor,
+                                                &rh_parallelism_context,
+                                                &rh_parallelism_expert,
+                                                &rh_parallelism_data,
+                                                &rh_parallelism_zero,
+                                                &rh_parallelism_compressed_exchange,
+                                                &rh_parallelism_tied_embeddings,
+                                                &rh_parallelism_gradient_norm,
+                                                &rh_parallelism_activation_offload,
+                                                &rh_parallelism_state_offload,
+                                                NULL};
 
 RhShares rh_parallelism_shares(const RhProblem *c, const RhLayout *layout, RhParamsClass cls)
 {

@@ -68,7 +68,9 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "tp2,pp2,dp4,zero1,states=host,hosted=50",
                                          "pp4,dp4,zero3,states=host,offload=50",
                                          "tp2,pp4,dp2,recompute=full,relayers=4-2-1-0",
-                                         "pp4,dp4,vpp2,zero3,recompute=full,offload=100"};
+                                         "pp4,dp4,vpp2,zero3,recompute=full,offload=100",
+                                         "dp16,zero0,codec=onebit",
+                                         "tp2,pp2,dp4,zero0,codec=onebit"};
 
 static void folded_agrees_with_unfolded_for_every_cut(void)
 {

@@ -112,6 +112,10 @@ static bool draw_layout(gsl_rng *rng, const RhProblem *c, RhLayout *out)
         l.recompute = train_drawn_modules(c->model, (uint32_t)gsl_rng_get(rng));
     l.sequence_parallel = c->stack->sequence_parallel && draw(rng, 2);
     l.order = draw(rng, 2) ? RH_ORDER_TP_DP_PP : RH_ORDER_TP_PP_DP;
+    if (draw(rng, 3) == 0)
+        l.codec = (RhCodecKind)draw(rng, RH_CODEC_LAST);
+    if (l.codec == RH_CODEC_ONEBIT)
+        l.zero = 0;
     l.schedule =
         l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : (RhPipelineKind)(1 + draw(rng, RH_PIPELINE_LAST - 1));
     if (l.overlap == RH_OVERLAP_PAIRS && l.vpp == 1)
