@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "cli/capacity/capacity_query.h"
-#include "cli/rl/rl_words.h"
+#include "cli/rl/rl_options.h"
 #include "cli/serve/serve_requests.h"
 #include "strategies/search/memory_smallest.h"
 #include "strategies/train/train.h"

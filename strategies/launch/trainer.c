@@ -1,10 +1,10 @@
 /* The program that trains adapters under the Trainer of Hugging Face Transformers. All that costs is an
- * option of its command, so that the command is read again by the rows of trainer_rows.c. */
+ * option of its command, so that the command is read again by the rows of hf_trainer_settings.c. */
 #include <string.h>
 
 #include "strategies/launch/trainer.h"
 #include "strategies/train/block_cost.h"
-#include "workloads/hub.h"
+#include "workloads/hf_hub.h"
 #include "workloads/operators/operator.h"
 
 static const char program[] =

@@ -1,5 +1,5 @@
 /* Buckets of gradients: by parameters, by bytes, and by time. */
-#include "strategies/stack_file.h"
+#include "strategies/software_stack_file.h"
 #include "strategies/train/block_cost.h"
 #include "strategies/train/layer_ops.h"
 #include "strategies/train/parallelism/gradient_buckets.h"
