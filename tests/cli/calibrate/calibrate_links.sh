@@ -41,8 +41,8 @@ echo "exit $?"
 rehearse calibrate --from gemm_perf.csv 2>&1
 echo "exit $?"
 # Copies, and messages of MPI.
-rehearse calibrate -p dgx-h100 --from "$CASES/../../fuzz/corpus/logs/nvbandwidth"
-rehearse calibrate -p dgx-h100:2 --from "$CASES/../../fuzz/corpus/logs/osu" 2>&1
+rehearse calibrate -p dgx-h100 --from "$CASES/../../fuzz/corpus/link_benchmark_logs/nvbandwidth"
+rehearse calibrate -p dgx-h100:2 --from "$CASES/../../fuzz/corpus/link_benchmark_logs/osu" 2>&1
 echo "exit $?"
 # A file counts once, and words that belong to other files are not passed over.
 for words in "--from ./$log" '--only a100' '--stack megatron' '--budget 5m' '--server vllm-0.12'; do

@@ -43,4 +43,4 @@ for file in tray.csv "tray.csv blocks.conf" "dgx-gpus.csv tree.conf" "$CASES/../
     # shellcheck disable=SC2086 # words
     try show platforms --from-machine $file
 done
-try check tray.csv blocks.conf dgx-topo.txt cut.conf "$CASES/../../fuzz/corpus/logs/perftest"
+try check tray.csv blocks.conf dgx-topo.txt cut.conf "$CASES/../../fuzz/corpus/link_benchmark_logs/perftest"
