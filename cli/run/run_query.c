@@ -140,6 +140,9 @@ static bool settle_checkpoint(RhRunQuery *q, GError **error)
     if (!find_slow_frac(q, error))
         return false;
     q->run.checkpoint = rh_checkpoint_times(setup, p, q->run.nodes_count);
+    RhEngineOptions options = {.timeout_s = rh_terminal_left_s(q->a->timeout_s)};
+    if (!rh_checkpoint_alone(&q->in->c, setup, &options, &q->run.checkpoint, error))
+        return false;
     q->run.checkpoint.every_s = w->every_s;
     if (w->write_s > 0)
         q->run.checkpoint.write_s = w->write_s;

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "sim/engine/multi_job.h"
+#include "sim/engine/workers/isolated_run.h"
 
 /* A step of more tasks is not rehearsed beside a checkpoint; an exchange of experts counts as EXCHANGE_TASKS, as it is
  * slow to simulate on shared links. Both assumed, so that a step of DeepSeek-V3 on 2,048 GPUs, which did not end in
@@ -67,6 +68,42 @@ static RhPlatform *stage_of(const RhPlatform *p, const RhCheckpointSetup *setup)
     if (setup->nvme_bytes_per_s > 0)
         stage->nvme_bytes_per_s.value = setup->nvme_bytes_per_s;
     return stage;
+}
+
+static bool copy_alone(const RhProblem *c, const RhCheckpointSetup *setup, RhMemoryTier from,
+                       RhMemoryTier to, const RhEngineOptions *options, double *out, GError **error)
+{
+    g_autoptr(RhPlatform) stage = stage_of(c->platform, setup);
+    g_autoptr(RhProgram) p = rh_checkpoint_program(c->job.gpus, setup->bytes, from, to);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, stage, options, error);
+    if (run)
+        *out = run->step_time_s;
+    return run != NULL;
+}
+
+bool rh_checkpoint_alone(const RhProblem *c, const RhCheckpointSetup *setup,
+                         const RhEngineOptions *options, RhCheckpointTimes *times, GError **error)
+{
+    bool drives = setup->nvme_bytes_per_s > 0, drains = rh_checkpoint_drains(setup);
+    RhMemoryTier first = !drains        ? RH_MEMORY_TIER_STORAGE
+                         : setup->async ? RH_MEMORY_TIER_HOST
+                                        : RH_MEMORY_TIER_NVME,
+                 held = drives ? RH_MEMORY_TIER_NVME : RH_MEMORY_TIER_HOST;
+    struct {
+        RhMemoryTier from, to;
+        double *out;
+        bool is_made;
+    } copies[] = {{RH_MEMORY_TIER_HBM, first, &times->write_s, true},
+                  {held, RH_MEMORY_TIER_STORAGE, &times->drain_s, drains},
+                  {RH_MEMORY_TIER_STORAGE, RH_MEMORY_TIER_HBM, &times->read_s, true},
+                  {RH_MEMORY_TIER_NVME, RH_MEMORY_TIER_HBM, &times->local_read_s, drives}};
+    for (size_t i = 0; i < G_N_ELEMENTS(copies); i++)
+        if (copies[i].is_made &&
+            !copy_alone(c, setup, copies[i].from, copies[i].to, options, copies[i].out, error))
+            return false;
+    if (drains)
+        times->drain_s *= fmax(setup->drain_times, 1);
+    return true;
 }
 
 bool rh_checkpoint_beside(const RhCheckpointBeside *ask, const RhEngineOptions *options,

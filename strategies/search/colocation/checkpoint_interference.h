@@ -1,6 +1,7 @@
 #pragma once
-/* A training step while a checkpoint is written to the storage: both as flows on one fabric. The checkpoint begins
- * anew as long as the step lasts, so that what is told holds wherever in the step it begins. */
+/* Checkpoints as flows on the fabric: alone, as they are written first and read at a restart, and beside a training
+ * step, as they are written to the storage. There the checkpoint begins anew as long as the step lasts, so that what is
+ * told holds wherever in the step it begins. */
 #include "sim/engine/engine.h"
 #include "strategies/run/checkpoint.h"
 #include "strategies/train/train.h"
@@ -22,6 +23,13 @@ typedef struct {
 
 /* Program of a checkpoint: every GPU's share of the bytes, between two tiers of memory. Caller frees. */
 RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, RhMemoryTier to);
+/* Rehearses the copies of a checkpoint while no step runs, and sets their times: from the GPUs to what is written
+ * first, from there to the storage (as many times longer as `setup` says steps make it), and back to the GPUs from the
+ * storage and from the drives. Where all nodes are alike these are the closed form's (rh_checkpoint_times). Fails like
+ * rh_rehearse_isolated. */
+bool rh_checkpoint_alone(const RhProblem *c, const RhCheckpointSetup *setup,
+                         const RhEngineOptions *options, RhCheckpointTimes *times,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Is the step short enough to be performed message by message? Those of many micro-batches, and with many exchanges of
  * experts, are not. False also where the layout has no program. */
 bool rh_checkpoint_beside_is_short(const RhProblem *c, const RhLayout *layout);

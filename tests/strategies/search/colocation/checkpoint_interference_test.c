@@ -60,6 +60,52 @@ static void folded_is_unfolded(void)
     }
 }
 
+/* Times of a checkpoint's copies on so many GPUs, by closed form and rehearsed. */
+static void times_of(int32_t gpus, RhCheckpointSetup what, RhCheckpointTimes *closed,
+                     RhCheckpointTimes *rehearsed)
+{
+    g_auto(TrainKit) k = train_kit("llama-2-7b", "h100-sxm:8x4,ib:400Gb/s,leaf:2", "bare", 8, 2048);
+    RhPlatform *p = k.platform;
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "storage.bandwidth", "300GB/s", NULL));
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "storage.client_bandwidth", "40GB/s", NULL));
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "host.gpus_per_link", "2", NULL));
+    k.c.job.gpus = gpus;
+    what.bytes = BYTES;
+    what.storage = p->storage;
+    what.drain_times = 2;
+    RhEngineOptions options = {0};
+    *closed = *rehearsed = rh_checkpoint_times(&what, p, gpus / 8);
+    rehearsed->write_s = rehearsed->read_s = -1;
+    CU_ASSERT_TRUE_FATAL(rh_checkpoint_alone(&k.c, &what, &options, rehearsed, NULL));
+}
+
+/* Device to host, drives, storage and the way back: on nodes that are alike, flows take what the narrowest link does. */
+static void copies_alone_are_those_of_the_narrowest_link(void)
+{
+    static const RhCheckpointSetup kinds[] = {{.async = false},
+                                              {.async = true},
+                                              {.nvme_bytes_per_s = 14e9},
+                                              {.async = true, .nvme_bytes_per_s = 14e9}};
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        RhCheckpointTimes closed, rehearsed;
+        times_of(32, kinds[i], &closed, &rehearsed);
+        RH_CHECK_CLOSE(rehearsed.write_s, closed.write_s, 1e-6);
+        RH_CHECK_CLOSE(rehearsed.read_s, closed.read_s, 1e-6);
+        RH_CHECK_CLOSE(rehearsed.drain_s, closed.drain_s, 1e-6);
+        RH_CHECK_CLOSE(rehearsed.local_read_s, closed.local_read_s, 1e-6);
+    }
+}
+
+/* Of twelve GPUs eight share the first node's client, which is what all wait for; a count of nodes knows one or two. */
+static void nodes_that_are_not_full_are_rehearsed(void)
+{
+    RhCheckpointTimes closed, rehearsed;
+    times_of(12, (RhCheckpointSetup){.async = true}, &closed, &rehearsed);
+    RH_CHECK_CLOSE(rehearsed.read_s, BYTES * 8 / 12 / 40e9, 1e-6);
+    RH_CHECK_CLOSE(rehearsed.drain_s, 2 * BYTES * 8 / 12 / 40e9, 1e-6);
+    RH_CHECK_CLOSE(closed.read_s, BYTES / 40e9, 1e-6);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -67,5 +113,8 @@ int main(void)
         (RhTest[]){{"shared_links_slow_both", shared_links_slow_both},
                    {"a_network_of_its_own_costs_no_step", a_network_of_its_own_costs_no_step},
                    {"folded_is_unfolded", folded_is_unfolded},
+                   {"copies_alone_are_those_of_the_narrowest_link",
+                    copies_alone_are_those_of_the_narrowest_link},
+                   {"nodes_that_are_not_full_are_rehearsed", nodes_that_are_not_full_are_rehearsed},
                    {NULL, NULL}});
 }
