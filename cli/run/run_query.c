@@ -96,12 +96,14 @@ static bool find_slow_frac(RhRunQuery *q, GError **error)
 {
     if (!q->r || !rh_checkpoint_drains(&q->checkpoint))
         return true;
-    if (!rh_checkpoint_beside_is_short(&q->in->c, &q->layout))
+    int64_t microbatches = rh_checkpoint_beside_microbatches(&q->in->c, &q->layout);
+    if (microbatches == 0)
         return find_slow_by_share(q, error);
     RhCheckpointBeside ask = {.c = &q->in->c,
                               .layout = &q->layout,
                               .setup = &q->checkpoint,
                               .step_s = q->r->step_time_s,
+                              .microbatches = microbatches,
                               .processes = (int32_t)q->a->jobs};
     RhEngineOptions options = {.seed = (uint64_t)q->a->seed,
                                .timeout_s = rh_terminal_left_s(q->a->timeout_s)};

@@ -11,8 +11,9 @@ typedef struct {
     const RhProblem *c;
     const RhLayout *layout; /* settled */
     const RhCheckpointSetup *setup;
-    double step_s;     /* of the step alone, roughly: no more is written than takes as long */
-    int32_t processes; /* at least 1 */
+    double step_s;        /* of the step alone, roughly: no more is written than takes as long */
+    int64_t microbatches; /* of rh_checkpoint_beside_microbatches(), at least 1 */
+    int32_t processes;    /* at least 1 */
 } RhCheckpointBeside;
 
 typedef struct {
@@ -30,9 +31,10 @@ RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, 
 bool rh_checkpoint_alone(const RhProblem *c, const RhCheckpointSetup *setup,
                          const RhEngineOptions *options, RhCheckpointTimes *times,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Is the step short enough to be performed message by message? Those of many micro-batches, and with many exchanges of
- * experts, are not. False also where the layout has no program. */
-bool rh_checkpoint_beside_is_short(const RhProblem *c, const RhLayout *layout);
+/* Returns how many micro-batches of a step may be rehearsed message by message: all of a short step, else an even number;
+ * 0: not two, or the layout has no program. A step grows by the same for each micro-batch, beside a checkpoint as
+ * alone, so steps of these and of half as many tell that of all. */
+int64_t rh_checkpoint_beside_microbatches(const RhProblem *c, const RhLayout *layout);
 /* Fails like rh_multi_job_rehearse. On nodes of several devices the step is that of the first one. */
 bool rh_checkpoint_beside(const RhCheckpointBeside *ask, const RhEngineOptions *options,
                           RhCheckpointBesideTimes *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;

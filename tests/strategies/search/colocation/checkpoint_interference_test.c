@@ -9,20 +9,30 @@ typedef struct {
     const char *leaf;    /* oversubscription */
     const char *network; /* of the storage's own; NULL: that of the GPUs */
     bool unfolded;
+    const char *layout;   /* NULL: tp8,mb1 */
+    int64_t batch;        /* 0: 8 */
+    int64_t microbatches; /* 0: all */
 } Case;
 
 static RhCheckpointBesideTimes together(Case what)
 {
-    g_auto(TrainKit) k = train_kit("llama-2-7b", "h100-sxm:8x8,ib:400Gb/s,leaf:2", "bare", 8, 2048);
+    g_auto(TrainKit) k = train_kit("llama-2-7b", "h100-sxm:8x8,ib:400Gb/s,leaf:2", "bare",
+                                   what.batch ? what.batch : 8, 2048);
     RhPlatform *p = k.platform;
     CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "leaf.oversubscription", what.leaf, NULL));
     CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "storage.bandwidth", "10TB/s", NULL));
     if (what.network)
         CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "storage.network", what.network, NULL));
-    RhLayout layout = train_layout(&k, "tp8,mb1");
+    RhLayout layout = train_layout(&k, what.layout ? what.layout : "tp8,mb1");
     RhCheckpointSetup setup = {.bytes = BYTES, .storage = p->storage, .async = true};
-    RhCheckpointBeside ask = {
-        .c = &k.c, .layout = &layout, .setup = &setup, .step_s = 1, .processes = 2};
+    RhCheckpointBeside ask = {.c = &k.c,
+                              .layout = &layout,
+                              .setup = &setup,
+                              .step_s = 1,
+                              .microbatches = what.microbatches
+                                                  ? what.microbatches
+                                                  : rh_train_microbatches(&k.c, &layout),
+                              .processes = 2};
     RhEngineOptions options = {.unfolded = what.unfolded};
     RhCheckpointBesideTimes t = {0};
     CU_ASSERT_TRUE_FATAL(rh_checkpoint_beside(&ask, &options, &t, NULL));
@@ -46,6 +56,40 @@ static void a_network_of_its_own_costs_no_step(void)
     RhCheckpointBesideTimes t = together((Case){.leaf = "8", .network = "50GB/s"});
     RH_CHECK_CLOSE(t.step_beside_s, t.step_alone_s, 1e-9);
     RH_CHECK_CLOSE(t.beside_s, t.alone_s, 1e-9);
+}
+
+/* Two short steps tell that of all micro-batches, with a pipeline and without. */
+static void a_part_of_a_step_tells_the_whole(void)
+{
+    static const char *const layouts[] = {"tp8,pp4,mb1,zero1", "tp4,mb1"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        Case what = {.leaf = "8", .layout = layouts[i], .batch = 512};
+        RhCheckpointBesideTimes whole = together(what);
+        what.microbatches = i ? 8 : 16; /* of 128 and 64 */
+        RhCheckpointBesideTimes part = together(what);
+        CU_ASSERT_TRUE(whole.step_beside_s > 1.01 * whole.step_alone_s);
+        RH_CHECK_CLOSE(part.step_alone_s, whole.step_alone_s, 0.002);
+        RH_CHECK_CLOSE(part.step_beside_s / part.step_alone_s,
+                       whole.step_beside_s / whole.step_alone_s, 0.005);
+    }
+}
+
+static void only_long_steps_are_taken_in_part(void)
+{
+    static const struct {
+        const char *platform, *layout;
+        int64_t batch;
+    } longs[] = {{"dgx-h100:64", "pp16,ep32,mb1", 2048}, {"dgx-h100:256", "pp16,ep64,mb1", 15360}};
+    for (size_t i = 0; i < G_N_ELEMENTS(longs); i++) {
+        g_auto(TrainKit) k =
+            train_kit("deepseek-v3", longs[i].platform, "megatron", longs[i].batch, 4096);
+        RhLayout layout = train_layout(&k, longs[i].layout);
+        int64_t all = rh_train_microbatches(&k.c, &layout),
+                some = rh_checkpoint_beside_microbatches(&k.c, &layout);
+        CU_ASSERT_TRUE(some >= 2 && some <= all / 2 && some % 2 == 0);
+        k.c.job.global_batch = k.c.job.global_batch / all * some;
+        CU_ASSERT_EQUAL(rh_checkpoint_beside_microbatches(&k.c, &layout), some);
+    }
 }
 
 static void folded_is_unfolded(void)
@@ -112,6 +156,8 @@ int main(void)
         "checkpoint_beside",
         (RhTest[]){{"shared_links_slow_both", shared_links_slow_both},
                    {"a_network_of_its_own_costs_no_step", a_network_of_its_own_costs_no_step},
+                   {"a_part_of_a_step_tells_the_whole", a_part_of_a_step_tells_the_whole},
+                   {"only_long_steps_are_taken_in_part", only_long_steps_are_taken_in_part},
                    {"folded_is_unfolded", folded_is_unfolded},
                    {"copies_alone_are_those_of_the_narrowest_link",
                     copies_alone_are_those_of_the_narrowest_link},
