@@ -209,10 +209,12 @@ static const RhOption own[] = {
               "number of GPUs to use (all of the platform)", .low = 1, .high = 1 << 22),
     RH_OPTION(find_rate, "find-rate", 0, RH_OPTION_FLAG, NULL,
               "find the highest request rate at which the service levels hold", .unless = "rate"),
-    RH_OPTION(rate_by_hour, "rate-by-hour", 0, RH_OPTION_TEXT, "FILE",
-              "rates of a day, a table hours,per_s: the deployment for the highest, and how many "
-              "servers each hour wants so that the day takes the fewest GPU-hours",
-              .unless = "rate|find-rate"),
+    RH_OPTION(
+        rate_by_hour, "rate-by-hour", 0, RH_OPTION_TEXT, "FILE",
+        "rates of a day, a table hours,per_s or a trace of 24 hours or more: the deployment for "
+        "the highest, and how many servers each hour wants so that the day takes the fewest "
+        "GPU-hours",
+        .unless = "rate|find-rate"),
     RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "USD[@MONTH]",
               "price of a GPU-hour, as 2.50USD@2026-11 (MONTH: when it was valid), to print "
               "the cost per million tokens"),

@@ -8,6 +8,7 @@
 #include "base/error.h"
 
 #define HOUR_S       3600.0
+#define DAY_HOURS    24
 #define RATE_MOST    1e9
 #define KINDS_MOST   3
 #define NEAR_FRAC    1.1 /* of the least estimate: kinds with more are not planned */
@@ -39,21 +40,57 @@ static bool read_row(const RhCsv *csv, const RhCsvRow *row, int32_t hours, int32
     return true;
 }
 
-bool rh_day_rates_load(const char *path, GArray *rates, GError **error)
+/* Means of the hours of a day; what comes in an hour that the trace does not reach the end of is left out, but of the
+ * only day. */
+static bool rates_of_trace(const char *path, const RhRequests *trace, GArray *rates, GError **error)
 {
-    g_autoptr(RhCsv) csv = rh_csv_load(path, error);
-    if (!csv)
-        return false;
-    int32_t hours = rh_csv_column(csv, "hours"), per_s = rh_csv_column(csv, "per_s");
-    if (hours < 0 || per_s < 0)
+    int64_t counts[DAY_HOURS] = {0};
+    double last_s = RH_AT(trace->list, RhRequest, trace->list->len - 1)->t_s;
+    int64_t begun = (int64_t)(last_s / HOUR_S) + 1, whole = MAX(begun - 1, DAY_HOURS);
+    if (!trace->timed || begun < DAY_HOURS)
         return rh_fail(error, RH_ERROR_INPUT,
-                       "%s:1:1: no rates of a day\nhelp: the columns are hours,per_s: from which "
-                       "hour on how many requests come in a second",
-                       path);
+                       "%s:1:1: no day: its requests come within %.3g hours\nhelp: a trace of 24 "
+                       "hours or more, or a table hours,per_s",
+                       path, trace->timed ? last_s / HOUR_S : 0);
+    for (guint i = 0; i < trace->list->len; i++) {
+        int64_t hour = (int64_t)(RH_AT(trace->list, RhRequest, i)->t_s / HOUR_S);
+        counts[hour % DAY_HOURS] += hour < whole;
+    }
+    for (int64_t hour = 0; hour < DAY_HOURS; hour++) {
+        double days = (double)(whole / DAY_HOURS + (hour < whole % DAY_HOURS));
+        RhDayRate one = {(double)hour * HOUR_S, (double)(hour + 1) * HOUR_S,
+                         (double)MAX(counts[hour], 1) / (days * HOUR_S)};
+        g_array_append_val(rates, one);
+    }
+    return true;
+}
+
+static bool rates_of_table(const RhCsv *csv, const char *path, GArray *rates, GError **error)
+{
+    int32_t hours = rh_csv_column(csv, "hours"), per_s = rh_csv_column(csv, "per_s");
     for (guint i = 0; i < csv->rows->len; i++)
         if (!read_row(csv, RH_AT(csv->rows, RhCsvRow, i), hours, per_s, rates, error))
             return false;
     return rates->len > 0 || rh_fail(error, RH_ERROR_INPUT, "%s: no rate in it", path);
+}
+
+bool rh_day_rates_load(const char *path, GArray *rates, GError **error)
+{
+    g_autoptr(GError) unreadable = NULL;
+    g_autoptr(RhCsv) csv = rh_csv_load(path, &unreadable);
+    if (csv && rh_csv_column(csv, "hours") >= 0 && rh_csv_column(csv, "per_s") >= 0)
+        return rates_of_table(csv, path, rates, error);
+    if (g_error_matches(unreadable, RH_ERROR, RH_ERROR_IO)) {
+        g_propagate_error(error, g_steal_pointer(&unreadable));
+        return false;
+    }
+    g_autoptr(RhRequests) trace = rh_requests_load(path, true, NULL);
+    if (trace)
+        return rates_of_trace(path, trace, rates, error);
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%s:1:1: no rates of a day\nhelp: the columns are hours,per_s: from which hour "
+                   "on how many requests come in a second; or a trace of requests",
+                   path);
 }
 
 /* --- replicas over a day --- */

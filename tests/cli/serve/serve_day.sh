@@ -9,3 +9,9 @@ sed -n '/"day": {/,/"hours"/p' day.json
 rehearse serve-plan "${job[@]}" --rate-by-hour zero.csv || echo "exit $?"
 rehearse serve-plan "${job[@]}" --rate-by-hour day.csv --mode disagg || echo "exit $?"
 rehearse serve-plan "${job[@]}" --rate-by-hour day.csv --rate 5/s || echo "exit $?"
+# A trace of a day: 60 requests a second for an hour, one in ten seconds else.
+awk 'BEGIN { print "arrival_s,input_tokens,output_tokens"
+    for (t = 0; t < 86400; t += (t >= 32400 && t < 36000) ? 1 / 60 : 10) printf "%.3f,512,128\n", t }' >trace.csv
+rehearse serve-plan "${job[@]}" --rate-by-hour trace.csv | sed -n '1p;/^day/,/ 13 /p'
+head -n 3000 trace.csv >morning.csv
+rehearse serve-plan "${job[@]}" --rate-by-hour morning.csv || echo "exit $?"

@@ -1,5 +1,6 @@
 /* Servers over a day: what replicas that come and go take, by hand, and a day that is planned. */
 #include <glib/gstdio.h>
+#include <math.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -67,11 +68,48 @@ static void rates_are_read_and_refused(void)
     }
 }
 
+/* A request every `gap_s` for so many hours, four times as many from hour 8 to hour 20. */
+static char *trace_of(double hours, double gap_s)
+{
+    GString *text = g_string_new("arrival_s,input_tokens,output_tokens\n");
+    for (double t_s = 0; t_s < hours * HOUR_S;) {
+        bool busy = fmod(t_s / HOUR_S, 24) >= 8 && fmod(t_s / HOUR_S, 24) < 20;
+        g_string_append_printf(text, "%.3f,100,10\n", t_s);
+        t_s += busy ? gap_s / 4 : gap_s;
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* The hours of a trace: of one day, and the means of two and a half. */
+static void a_trace_has_the_rates_of_its_hours(void)
+{
+    static const double lengths_h[] = {24, 60, 23};
+    for (size_t k = 0; k < G_N_ELEMENTS(lengths_h); k++) {
+        g_autofree char *path = g_build_filename(g_get_tmp_dir(), "rh-serve-day.csv", NULL);
+        g_autofree char *text = trace_of(lengths_h[k], 36);
+        g_autoptr(GArray) rates = g_array_new(FALSE, FALSE, sizeof(RhDayRate));
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, text, -1, NULL));
+        bool fine = rh_day_rates_load(path, rates, &error);
+        CU_ASSERT_EQUAL(fine, lengths_h[k] >= 24);
+        CU_ASSERT_TRUE(fine || g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+        CU_ASSERT_EQUAL(rates->len, fine ? 24 : 0);
+        for (guint h = 0; h < rates->len; h++) {
+            const RhDayRate *part = RH_AT(rates, RhDayRate, h);
+            CU_ASSERT_EQUAL(part->from_s, h * HOUR_S);
+            RH_CHECK_CLOSE(part->per_s, (h >= 8 && h < 20 ? 4 : 1) / 36.0, 1e-9);
+        }
+        g_unlink(path);
+    }
+}
+
 int main(void)
 {
-    return rh_test_main("serve_day",
-                        (RhTest[]){{"replicas_come_for_their_hours", replicas_come_for_their_hours},
-                                   {"a_short_gap_is_kept", a_short_gap_is_kept},
-                                   {"rates_are_read_and_refused", rates_are_read_and_refused},
-                                   {NULL, NULL}});
+    return rh_test_main(
+        "serve_day",
+        (RhTest[]){{"replicas_come_for_their_hours", replicas_come_for_their_hours},
+                   {"a_short_gap_is_kept", a_short_gap_is_kept},
+                   {"rates_are_read_and_refused", rates_are_read_and_refused},
+                   {"a_trace_has_the_rates_of_its_hours", a_trace_has_the_rates_of_its_hours},
+                   {NULL, NULL}});
 }
