@@ -275,8 +275,12 @@ static void append_changes(GString *out, const RhRunAnswer *a)
         g_string_new("what would raise goodput (--policy NAME chooses a policy): ");
     for (guint i = 0; i < MIN(a->changes->len, CHANGES_MOST); i++) {
         const RhRunChange *one = &g_array_index(a->changes, RhRunChange, i);
+        double less_s = a->result->time_s.mean - one->time_s;
+        g_autofree char *less = rh_report_duration(less_s);
         g_string_append_printf(line, "%s%s: %.1f %%", i > 0 ? "; " : "", one->change,
                                100 * one->goodput_frac);
+        if (less_s > 0)
+            g_string_append_printf(line, " (%s less)", less);
     }
     if (a->changes->len == 0)
         g_string_append(line, a->changes_cut ? "" : "nothing that was tried");
