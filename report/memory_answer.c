@@ -272,8 +272,14 @@ static void append_room(GString *out, const RhMemoryFit *f)
     }
     if (f->plan && f->plan->changes->len > 0) {
         g_string_append(out, "\nwhat makes it fit, smallest change first\n");
-        for (guint i = 0; i < f->plan->changes->len; i++)
-            append_change(out, f, g_ptr_array_index(f->plan->changes, i));
+        bool narrows = false;
+        for (guint i = 0; i < f->plan->changes->len; i++) {
+            const RhSmallestChange *change = g_ptr_array_index(f->plan->changes, i);
+            append_change(out, f, change);
+            narrows |= change->kind == RH_CHANGE_GRADIENTS;
+        }
+        if (narrows)
+            append_numerics(out, "gradients=bf16");
     }
     if (f->adapters && f->adapters->len > 0) {
         g_string_append_printf(out, "\nLoRA adapters trained in place of the weights, on %s\n",

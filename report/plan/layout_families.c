@@ -98,15 +98,28 @@ static void append_best(GString *out, const RhPlan *plan)
     append_line(out, "best layout of each kind", text);
 }
 
+/* Returns how many settings a layout needs beside its batch: knobs that are not at their defaults. */
+static int32_t settings_of(const RhLayout *l)
+{
+    int32_t count = 0;
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        count += knob != RH_KNOB_OF(dp) && knob != RH_KNOB_OF(microbatch) &&
+                 rh_knob_value(knob, l) != knob->otherwise;
+    return count;
+}
+
 static void append_ties(GString *out, const RhPlan *plan)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     double most = 0;
-    guint count = 0;
+    guint count = 0, simplest = 0;
     for (guint i = 1; i < plan->entries->len; i++) {
-        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i),
+                          *plain = g_ptr_array_index(plan->entries, simplest);
         if (!is_tie(plan, r))
             continue;
+        if (settings_of(&r->layout) < settings_of(&plain->layout))
+            simplest = i;
         count++;
         g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
         most = MAX(most, more_frac(plan, r->step_time_s));
@@ -115,8 +128,8 @@ static void append_ties(GString *out, const RhPlan *plan)
         g_string_append_printf(
             text,
             " take%s at most %.1f %% longer than #1, less than the error bar: measure "
-            "them, or take the simplest",
-            count == 1 ? "s" : "", 100 * most);
+            "them, or take #%u, which needs the fewest settings",
+            count == 1 ? "s" : "", 100 * most, simplest + 1);
     append_line(out, "too close to rank", text);
 }
 

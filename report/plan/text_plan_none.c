@@ -10,7 +10,9 @@
 static void append_changes(GString *out, const RhPlan *plan)
 {
     if (plan->changes->len == 0) {
-        g_string_append(out, "note: no single change of GPUs, batch or sequence makes it fit\n");
+        g_string_append(out,
+                        "note: no single change of GPUs, batch, sequence or format of gradients "
+                        "makes it fit\n");
         return;
     }
     g_string_append(out, "help: changes that make it fit, smallest first\n");

@@ -72,6 +72,7 @@ typedef enum {
     RH_CHANGE_CONSTRAINT,  /* one is given up */
     RH_CHANGE_CONSTRAINTS, /* all are */
     RH_CHANGE_GPUS,
+    RH_CHANGE_GRADIENTS, /* gradients in 16 bits, which changes the numerics */
     RH_CHANGE_BATCH,
     RH_CHANGE_SEQUENCE
 } RhChangeKind;
@@ -80,7 +81,7 @@ typedef enum {
  * nothing does). */
 typedef struct {
     RhChangeKind kind;
-    int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number */
+    int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number; GRADIENTS: bytes */
     RhConstraint constraint; /* CONSTRAINT: the one */
     char *effect;            /* owned */
     double peak_bytes;       /* the least that any layout needs then */

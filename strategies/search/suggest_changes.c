@@ -7,6 +7,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/memory_smallest.h"
+#include "strategies/train/block_cost.h"
 
 char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
 {
@@ -169,6 +170,8 @@ static RhSmallestMemory least_with(const Search *s, RhChangeKind kind, int64_t v
         changed.job.sequence = value;
     else if (kind == RH_CHANGE_BATCH)
         changed.job.global_batch = value;
+    else if (kind == RH_CHANGE_GRADIENTS)
+        changed.job.gradient_bytes = (int32_t)value;
     else {
         int32_t each = wider->gpus_per_node;
         changed.job.gpus = (int32_t)value;
@@ -222,6 +225,23 @@ static void try_number(Search *s, RhChangeKind kind, int64_t old, int64_t unit, 
         }
         before = value;
     }
+}
+
+/* Tries gradients in 16 bits where they have more, which halves them. */
+static void try_gradients(Search *s)
+{
+    const int32_t narrow = 2;
+    double held = rh_gradient_bytes(s->c);
+    if (held <= narrow || s->c->job.lora.rank > 0 || rh_deadline_passed(s->deadline))
+        return;
+    RhSmallestMemory least = least_with(s, RH_CHANGE_GRADIENTS, narrow, false);
+    Change found = {.doublings = log2(held / narrow),
+                    .change = {.kind = RH_CHANGE_GRADIENTS,
+                               .value = narrow,
+                               .peak_bytes = least.peak_bytes,
+                               .layout = least.layout}};
+    if (least.some)
+        g_array_append_val(s->changes, found);
 }
 
 /* How much the largest number of GPUs with which nothing fits falls short by. */
@@ -300,6 +320,7 @@ void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDe
     plan->states = rh_training_states(c);
     try_without_constraints(&s);
     try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
+    try_gradients(&s);
     /* more samples help only where there are too few for every GPU to be a replica */
     if (c->job.global_batch < c->job.gpus)
         try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, true);
@@ -313,7 +334,9 @@ void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDe
         RhSmallestChange *change =
             g_memdup2(&g_array_index(changes, Change, i).change, sizeof *change);
         g_autofree char *text = rh_quantity_format(change->peak_bytes, RH_QUANTITY_BYTES, 3);
-        change->effect = g_strdup_printf("needs %s per GPU at the least", text);
+        change->effect =
+            g_strdup_printf("needs %s per GPU at the least%s", text,
+                            change->kind == RH_CHANGE_GRADIENTS ? "; changes the numerics" : "");
         g_ptr_array_add(plan->changes, change);
     }
 }

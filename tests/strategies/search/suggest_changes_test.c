@@ -1,4 +1,6 @@
 /* Advice where nothing fits. */
+#include <math.h>
+
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/memory_smallest.h"
 #include "strategies/search/plan.h"
@@ -61,6 +63,42 @@ static void a_change_says_its_layout_and_the_nearest_miss(void)
     CU_ASSERT_TRUE(change->short_bytes > rh_memory_budget(&k.c, NULL, 0, o.risk_frac).ranked_bytes);
 }
 
+static double least_peak(const RhProblem *c, const RhPlanOptions *o)
+{
+    return rh_memory_smallest(c, o, rh_deadline_in(0), (double)INFINITY).peak_bytes;
+}
+
+/* Gradients in 16 bits are advised where they alone make something fit, and not where they are so already. */
+static void gradients_of_16_bits_are_advised(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:1x1", "megatron", 1, 128);
+    RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 1};
+    double wide = least_peak(&k.c, &o);
+    k.c.job.gradient_bytes = 2;
+    double narrow = least_peak(&k.c, &o);
+    CU_ASSERT_TRUE_FATAL(narrow < wide);
+    g_autofree char *limit = g_strdup_printf("memory<=%.6fGB", (wide + narrow) / 2e9);
+    RhConstraint most;
+    CU_ASSERT_TRUE_FATAL(rh_constraint_parse(limit, true, &most, NULL));
+    o.constraints = &most;
+    o.constraints_count = 1;
+    for (int32_t bytes = 4; bytes >= 2; bytes -= 2) {
+        k.c.job.gradient_bytes = bytes;
+        if (bytes == 2) /* nothing fits then, either */
+            CU_ASSERT_TRUE_FATAL(rh_constraint_parse("memory<=1GB", true, &most, NULL));
+        g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+        CU_ASSERT_EQUAL(plan->fit_count, 0);
+        double advised = 0;
+        for (guint i = 0; i < plan->changes->len; i++) {
+            const RhSmallestChange *change = plan->changes->pdata[i];
+            if (change->kind == RH_CHANGE_GRADIENTS)
+                advised = change->peak_bytes;
+        }
+        CU_ASSERT_DOUBLE_EQUAL(advised, bytes == 4 ? narrow : 0, 1);
+    }
+}
+
 /* Mixed precision by Micikevicius et al. (2018) with fp32 gradients, as ZeRO counts it: 2 bytes of
  * weights, 4 of gradients, 12 of master weights and two moments per parameter.
  * Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (with gradients of 2 bytes: 16 in all) */
@@ -81,6 +119,7 @@ int main(void)
         (RhTest[]){{"the_shortest_sequence_is_advised", the_shortest_sequence_is_advised},
                    {"a_change_says_its_layout_and_the_nearest_miss",
                     a_change_says_its_layout_and_the_nearest_miss},
+                   {"gradients_of_16_bits_are_advised", gradients_of_16_bits_are_advised},
                    {"states_are_counted_by_parameter", states_are_counted_by_parameter},
                    {0}});
 }

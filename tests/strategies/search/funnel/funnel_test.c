@@ -365,6 +365,8 @@ static double doublings(const RhSmallestChange *change, const RhJob *job)
     const double old[] = {[RH_CHANGE_GPUS] = job->gpus,
                           [RH_CHANGE_BATCH] = (double)job->global_batch,
                           [RH_CHANGE_SEQUENCE] = (double)job->sequence};
+    if (change->kind == RH_CHANGE_GRADIENTS)
+        return log2(4.0 / (double)change->value);
     return change->kind >= RH_CHANGE_GPUS ? fabs(log2((double)change->value / old[change->kind]))
                                           : 0;
 }
