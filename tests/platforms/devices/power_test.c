@@ -60,6 +60,26 @@ static void a_host_draws_more_the_more_its_devices_do(void)
     RH_CHECK_CLOSE(rh_energy_of(p, 8, &mixed).host_j, 2 * 1000 * share * 20, 1e-12);
 }
 
+/* A job on one GPU has its share of the node's host and NICs: eight such jobs draw what one on all
+ * eight draws, whatever the host does when its devices rest. */
+static void parts_of_a_node_sum_to_the_node(void)
+{
+    g_autoptr(RhPlatform) p = known("h100-sxm:8x1,ib:400Gb/s,nics:8");
+    for (int i = 0; i < 2; i++) {
+        if (i == 1)
+            p->host_idle_power_w = (RhFact){.value = 400, .tag = RH_TAG_ASSUMED};
+        RhEnergy whole = rh_energy_of(p, 8, &mixed);
+        for (int32_t gpus = 1; gpus < 8; gpus++) {
+            RhEnergy part = rh_energy_of(p, gpus, &mixed);
+            RH_CHECK_CLOSE(part.host_j, whole.host_j * gpus / 8, 1e-12);
+            RH_CHECK_CLOSE(part.nic_j, whole.nic_j * gpus / 8, 1e-12);
+            RH_CHECK_CLOSE(part.total_j, whole.total_j * gpus / 8, 1e-12);
+            RH_CHECK_CLOSE(rh_energy_node_w(p, gpus, &part, 20), rh_energy_node_w(p, 8, &whole, 20),
+                           1e-12);
+        }
+    }
+}
+
 static void the_building_multiplies_all(void)
 {
     g_autoptr(RhPlatform) p = known("h100-sxm:4x2,ib:400Gb/s");
@@ -283,6 +303,7 @@ int main(void)
         (RhTest[]){{"a_sum_over_states_and_machines", a_sum_over_states_and_machines},
                    {"a_host_draws_more_the_more_its_devices_do",
                     a_host_draws_more_the_more_its_devices_do},
+                   {"parts_of_a_node_sum_to_the_node", parts_of_a_node_sum_to_the_node},
                    {"the_building_multiplies_all", the_building_multiplies_all},
                    {"one_node_crosses_no_switch", one_node_crosses_no_switch},
                    {"a_limit_caps_what_passes_it_alone", a_limit_caps_what_passes_it_alone},
