@@ -57,6 +57,13 @@ static bool check_header(const RhCsv *csv, RhCaseKind kind, GError **error)
     for (int32_t i = 0; header->cells[i]; i++) {
         if (rh_case_column_by_name(header->cells[i]) != RH_CASE_COLUMNS_LAST)
             continue;
+        if (rh_csv_column(csv, "layout") >= 0 && rh_csv_column(csv, "step_s") >= 0)
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "%s:%d: a table of steps, whose layouts are in one column\n"
+                           "help: `rehearse calibrate --stack NAME --from %s` reads it; here tp, "
+                           "pp, ... and measured_iteration_s are columns; one run of yours is "
+                           "taken by `rehearse calibrate --run-was 73s plan.json#1`",
+                           csv->name, header->line, csv->name);
         const char *near = rh_near_name(header->cells[i], rh_case_column_names());
         rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: unknown column \"%.60s\"%s%s", csv->name,
                 header->lines[i], header->columns[i], header->cells[i],

@@ -180,6 +180,8 @@ static void bad_tables_say_where(void)
                   "t.csv:1:33: unknown column \"modle\"");
     check_refused("model,gpu,gpus,isl\n",
                   "not the header of a table of serving runs: no column \"osl\"");
+    check_refused("source,table,model,platform,gpus,global_batch,sequence,layout,step_s\n",
+                  "`rehearse calibrate --stack NAME --from t.csv` reads it");
     check_refused("model,model\n", "t.csv:1:7: two columns are named \"model\"");
     check_refused(HEAD "m,g,8,4096,32,1,\"\xc3\xa9\n\xe9\"\n", "t.csv:3:1: this text is not UTF-8");
     check_refused(HEAD "m,g,8,4096,32,1\n", "t.csv:2:1: 6 cells in this row, 7 in the header");
