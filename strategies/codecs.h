@@ -3,7 +3,10 @@
  * row each; what a codec does is in strategies/train/codecs/NAME.c.
  *
  * A row: constant (RH_CODEC_...), object (rh_codec_...), name in text and JSON, title. */
-#define RH_CODECS(ROW) ROW(ONEBIT, onebit, "onebit", "1-bit Adam")
+#define RH_CODECS(ROW)                                                                             \
+    ROW(ONEBIT, onebit, "onebit", "1-bit Adam")                                                    \
+    ROW(ONEBIT_LAMB, onebit_lamb, "onebit-lamb", "1-bit LAMB")                                     \
+    ROW(ZERO_ONE, zero_one, "zero-one", "0/1 Adam")
 typedef enum {
     RH_CODEC_NONE,
 #define RH_CODEC_CONSTANT(constant, ...) RH_CODEC_##constant,

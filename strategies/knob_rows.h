@@ -118,8 +118,8 @@ RH_KNOB(RhCodecKind, codec, .key = "codec", .names = rh_codec_names, .high = RH_
         .wide = rh_knob_wider_codec,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "codec=onebit",
-        .about = "what replicas exchange in place of sums of gradients: onebit, signs of the "
-                 "momentum (1-bit Adam's compression stage)")
+        .about = "what replicas exchange in place of sums of gradients: signs of the momentum "
+                 "(onebit, onebit-lamb, zero-one: behind their warm-up)")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
         .column = RH_COLUMN_ALWAYS, .cell = rh_knob_cell_recompute,

@@ -19,17 +19,42 @@ static double layers_frac(const RhPhaseQuestion *q)
            (1 - MIN(logits, 1));
 }
 
-/* The step of the job with another batch or sequence. */
-static bool rehearse_phase(const RhPhaseQuestion *q, const RhJob *job, double *step_s,
-                           GError **error)
+/* The step of the job in another form, or with another layout. */
+static bool rehearse_phase(const RhPhaseQuestion *q, const RhJob *job, const RhLayout *layout,
+                           double *step_s, GError **error)
 {
     RhProblem c = q->in->c;
     RhEngineOptions options = {.seed = q->seed, .steps = 1};
     c.job = *job;
-    g_autoptr(RhRehearsal) r = rh_rehearse(&c, q->layout, &options, NULL, NULL, error);
+    g_autoptr(RhRehearsal) r = rh_rehearse(&c, layout, &options, NULL, NULL, error);
     if (r)
         *step_s = r->step_time_s;
     return r != NULL;
+}
+
+/* The mean step where some steps sum gradients as they are, as in the warm-up of a codec, and some exchange
+ * nothing, as between the rounds of 0/1 Adam. */
+static bool mix_exchanges(const RhPhaseQuestion *q, const char *text, const RhPhaseWords *words,
+                          RhJob job, double *step_s, GError **error)
+{
+    double whole_s = 0, silent_s = 0;
+    if (words->whole_frac <= 0 && words->silent_frac <= 0)
+        return true;
+    if (!q->rehearsal || words->step_s > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--phase %s: whole= and silent= mix rehearsed steps, and this one is given\n"
+                       "help: leave out step= and --step-time",
+                       text);
+    RhLayout whole = *q->layout;
+    whole.codec = RH_CODEC_NONE;
+    if (words->whole_frac > 0 && !rehearse_phase(q, &job, &whole, &whole_s, error))
+        return false;
+    job.accumulates = true;
+    if (words->silent_frac > 0 && !rehearse_phase(q, &job, q->layout, &silent_s, error))
+        return false;
+    *step_s = (1 - words->whole_frac - words->silent_frac) * *step_s + words->whole_frac * whole_s +
+              words->silent_frac * silent_s;
+    return true;
 }
 
 static bool read_phase(const RhPhaseQuestion *q, const char *text, RhRunPhase *out, GError **error)
@@ -52,7 +77,9 @@ static bool read_phase(const RhPhaseQuestion *q, const char *text, RhRunPhase *o
                        "--phase %s: its step is another, and nothing says how long it is\n"
                        "help: step=3.1s; or leave out --step-time",
                        text);
-    if (own_job && words.step_s <= 0 && !rehearse_phase(q, &job, &out->step_s, error))
+    if (own_job && words.step_s <= 0 && !rehearse_phase(q, &job, q->layout, &out->step_s, error))
+        return false;
+    if (!mix_exchanges(q, text, &words, job, &out->step_s, error))
         return false;
     if (words.drop_frac > 0) {
         out->keep_frac =

@@ -169,9 +169,11 @@ static const RhOption own[] = {
     RH_OPTION(reshape_s, "reshape", 0, RH_OPTION_QUANTITY, "20s",
               "to go on at another size, beside the restart (0; redundant: 20 s, Bamboo's)",
               .quantity = RH_QUANTITY_S),
-    RH_OPTION(phases, "phase", 0, RH_OPTION_LIST, "LIST",
-              "first tokens with another step: tokens=250B,batch=1024,seq=4096 (rehearsed), "
-              "step=3.1s, drop=50% (progressive layer drop down to it)"),
+    RH_OPTION(
+        phases, "phase", 0, RH_OPTION_LIST, "LIST",
+        "first tokens with another step: tokens=250B,batch=1024,seq=4096 (rehearsed), "
+        "step=3.1s, drop=50% (progressive layer drop down to it), whole=15% (of its steps, without "
+        "the codec), silent=50% (that exchange nothing)"),
     RH_OPTION(step_jitter_frac, "step-jitter", 0, RH_OPTION_QUANTITY, "0.5%",
               "by which the mean step is longer than the simulated one (as MLPerf's logs of such a "
               "size; of a given step none)",

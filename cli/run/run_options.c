@@ -184,12 +184,17 @@ bool rh_run_words_phase(const char *text, RhPhaseWords *out, GError **error)
                                 {"seq", "2048", RH_QUANTITY_COUNT, &out->sequence},
                                 {"step", "3.1s", RH_QUANTITY_S, &out->step_s},
                                 {"drop", "50%", RH_QUANTITY_FRAC, &out->drop_frac},
+                                {"whole", "15%", RH_QUANTITY_FRAC, &out->whole_frac},
+                                {"silent", "50%", RH_QUANTITY_FRAC, &out->silent_frac},
                                 {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
     if (!rh_option_list_read("--phase", words, keys, error))
         return false;
     if (out->tokens <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "--phase %s: no tokens\nhelp: tokens=100B", text);
+    if (out->whole_frac + out->silent_frac > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--phase %s: whole= and silent= are more than all steps together", text);
     return out->drop_frac < 1 ||
            rh_fail(error, RH_ERROR_USAGE, "--phase %s: drop= is less than 100 %%", text);
 }

@@ -39,8 +39,9 @@ bool rh_run_words_stalls(const char *text, RhTrainingRun *run,
 /* Words of a phase; 0: as the job. */
 typedef struct {
     double tokens, batch, sequence, step_s, drop_frac;
+    double whole_frac, silent_frac; /* of its steps: gradients as they are, nothing exchanged */
 } RhPhaseWords;
-/* Reads "tokens=100B,batch=512,seq=2048,step=3.1s,drop=50%". */
+/* Reads "tokens=100B,batch=512,seq=2048,step=3.1s,drop=50%,whole=15%,silent=50%". */
 bool rh_run_words_phase(const char *text, RhPhaseWords *out,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads "every=30d,lasts=4h". */

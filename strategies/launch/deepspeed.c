@@ -158,16 +158,19 @@ static void write_sharing(RhJsonWriter *w, const RhLayout *l)
     rh_json_end_object(w);
 }
 
-const char *const rh_deepspeed_optimizers[RH_CODEC_LAST] = {[RH_CODEC_ONEBIT] = "OneBitAdam"};
+const char *const rh_deepspeed_optimizers[RH_CODEC_LAST] = {[RH_CODEC_ONEBIT] = "OneBitAdam",
+                                                            [RH_CODEC_ONEBIT_LAMB] = "OneBitLamb",
+                                                            [RH_CODEC_ZERO_ONE] = "ZeroOneAdam"};
 
-/* Steps of warm-up, in which nothing is compressed: OnebitAdam's own default
- * (deepspeed/runtime/fp16/onebit/adam.py, freeze_step). */
+/* Steps of warm-up, in which nothing is compressed: the optimizers' own default
+ * (deepspeed/runtime/fp16/onebit/adam.py, freeze_step; zoadam.py, var_freeze_step). */
 #define FREEZE_STEP 100000
 
 /* Writes the optimizer where it is not the one that the trainer makes: compressed, or on the host. */
 static void write_optimizer(RhLaunchText *t, RhJsonWriter *w)
 {
     const char *compressed = rh_deepspeed_optimizers[t->layout->codec];
+    const char *key = t->layout->codec == RH_CODEC_ZERO_ONE ? "var_freeze_step" : "freeze_step";
     if (!compressed && t->layout->states == RH_PLACE_DEVICE)
         return;
     rh_json_begin_object(w, "optimizer");
@@ -175,14 +178,14 @@ static void write_optimizer(RhLaunchText *t, RhJsonWriter *w)
     rh_json_begin_object(w, "params");
     rh_json_put_string(w, "lr", "auto");
     if (compressed)
-        rh_json_put_int(w, "freeze_step", FREEZE_STEP);
+        rh_json_put_int(w, key, FREEZE_STEP);
     rh_json_end_object(w);
     rh_json_end_object(w);
     if (compressed)
         rh_launch_note(t,
-                       "set freeze_step in " CONFIG_FILE " to the steps of warm-up: %s sums "
-                       "gradients as they are before it, and what is simulated is a step behind it",
-                       compressed);
+                       "set %s in " CONFIG_FILE " to the steps of warm-up: what is simulated is a "
+                       "step behind it in which %s exchanges",
+                       key, compressed);
 }
 
 static void write_configuration(RhLaunchText *t)

@@ -217,7 +217,7 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     if (gsl_rng_uniform_int(rng, 2) == 0)
         drawn.recompute = train_drawn_modules(k->model, (uint32_t)gsl_rng_get(rng));
     drawn.codec = (RhCodecKind)gsl_rng_uniform_int(rng, RH_CODEC_LAST);
-    if (drawn.codec == RH_CODEC_ONEBIT)
+    if (drawn.codec != RH_CODEC_NONE)
         drawn.zero = 0;
     drawn.overlap = (RhOverlap)gsl_rng_uniform_int(rng, RH_OVERLAP_LAST);
     if (l->pp > 1 && gsl_rng_uniform_int(rng, 2) == 0) {

@@ -19,6 +19,7 @@ static const RhSuiteCase quick[] = {
     {"pattern", STAR, "kv-ring 256KiB", NULL},
     {"iteration", STAR, "dp8,zero0", NULL},
     {"iteration", STAR, "dp8,zero1", NULL},
+    {"iteration", STAR, "dp8,zero0,codec=onebit", NULL},
     {"iteration", STAR, "dp8,zero3", NULL},
     {"iteration", STAR, "pp8,schedule=gpipe", NULL},
     {"iteration", STAR, "pp8", NULL},
@@ -158,6 +159,6 @@ static const RhSuiteCase full[] = {
 #define HALF_RATES "nic.bandwidth=50Mb/s nvlink.bandwidth=12.5MB/s"
 
 const RhSuite rh_suites[] = {
-    {"mpi-quick", "8 ranks, 56 cases, about four minutes", STAR, NULL, quick},
+    {"mpi-quick", "8 ranks, 57 cases, about four minutes", STAR, NULL, quick},
     {"mpi-full", "16 ranks, links at half rate, about half an hour", STAR16, HALF_RATES, full},
     {0}};

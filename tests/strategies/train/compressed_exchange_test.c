@@ -47,6 +47,34 @@ static void errors_are_kept_of_all_and_of_what_is_averaged(void)
                    4 * params * (1 + 1.0 / 16), 1e-9);
 }
 
+/* Returns the bytes that kernels of packing move for each parameter. */
+static double packed_bytes(const TrainKit *k, const char *codec, double *kept)
+{
+    g_autofree char *text = g_strdup_printf("dp16,zero0,mb16,codec=%s", codec);
+    g_autoptr(RhProgram) p = train_build(k, text);
+    RhLayout l = train_layout(k, text);
+    g_autoptr(RhModelCost) cost = rh_model_cost_sized_new(&k->c, &l);
+    RhStageMemory m = rh_stage_memory(cost, &l, 0);
+    double params = m.params.of[RH_PARAMS_COMMON];
+    *kept = m.fixed_bytes[RH_MEMORY_COMMUNICATION] / params;
+    return train_kernel_bytes(p, RH_KERNEL_CAST) / params;
+}
+
+/* Passes counted by hand: 1-bit Adam 173.01 bytes and 104.4 / d; LAMB and 0/1 Adam so many more, and one
+ * fp32 number more that is kept. */
+static void lamb_and_0_1_adam_pass_over_more(void)
+{
+    double kept[3], one_bit = 1.0 / 8;
+    double adam = 12 + 4 + 62 + 22.25 + one_bit + (one_bit + 30 + 4) + 2 * one_bit + one_bit + 30 +
+                  8 + (4 + 100.25 + one_bit) / 16;
+    g_auto(TrainKit) k = train_kit("bert-large", "dgx-1:2", "bare", 256, 128);
+    RH_CHECK_CLOSE(packed_bytes(&k, "onebit", &kept[0]), adam, 1e-12);
+    RH_CHECK_CLOSE(packed_bytes(&k, "onebit-lamb", &kept[1]), adam + 16 + 112, 1e-12);
+    RH_CHECK_CLOSE(packed_bytes(&k, "zero-one", &kept[2]), adam + 68 + 76, 1e-12);
+    RH_CHECK_CLOSE(kept[1], kept[0] + 4, 1e-12);
+    RH_CHECK_CLOSE(kept[2], kept[1], 1e-12);
+}
+
 /* Where links are slow the step is shorter by most of what gradients took; where they are quick, packing
  * costs more than it saves. Bounds are the step itself, as all follows one another at its end. */
 static void packing_pays_where_links_are_slow(void)
@@ -73,7 +101,8 @@ static void codecs_are_refused_where_they_lack_what_they_need(void)
     static const TrainJudged rows[] = {
         {"llama-3.2-1b", "bare", "dp16,zero0,codec=onebit", NULL},
         {"llama-3.2-1b", "bare", "tp2,pp2,dp4,zero0,codec=onebit", NULL},
-        {"llama-3.2-1b", "bare", "dp16,zero1,codec=onebit", "zero=0 alone"}};
+        {"llama-3.2-1b", "bare", "dp16,zero1,codec=onebit", "zero=0 alone"},
+        {"llama-3.2-1b", "bare", "dp16,zero2,codec=zero-one", "zero=0 alone"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         train_check_judged(&rows[i]);
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
@@ -102,6 +131,7 @@ int main(void)
         (RhTest[]){{"signs_are_a_sixteenth_of_gradients", signs_are_a_sixteenth_of_gradients},
                    {"errors_are_kept_of_all_and_of_what_is_averaged",
                     errors_are_kept_of_all_and_of_what_is_averaged},
+                   {"lamb_and_0_1_adam_pass_over_more", lamb_and_0_1_adam_pass_over_more},
                    {"packing_pays_where_links_are_slow", packing_pays_where_links_are_slow},
                    {"codecs_are_refused_where_they_lack_what_they_need",
                     codecs_are_refused_where_they_lack_what_they_need},

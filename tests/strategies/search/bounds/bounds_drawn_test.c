@@ -114,7 +114,7 @@ static bool draw_layout(gsl_rng *rng, const RhProblem *c, RhLayout *out)
     l.order = draw(rng, 2) ? RH_ORDER_TP_DP_PP : RH_ORDER_TP_PP_DP;
     if (draw(rng, 3) == 0)
         l.codec = (RhCodecKind)draw(rng, RH_CODEC_LAST);
-    if (l.codec == RH_CODEC_ONEBIT)
+    if (l.codec != RH_CODEC_NONE)
         l.zero = 0;
     l.schedule =
         l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : (RhPipelineKind)(1 + draw(rng, RH_PIPELINE_LAST - 1));
