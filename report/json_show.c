@@ -255,6 +255,7 @@ static void put_recipe(RhJsonWriter *w, const RhShown *shown, const void *item)
     rh_json_put_number(w, "weight_cast_bytes", r->weight_cast_bytes);
     rh_json_put_number(w, "weight_copy_bytes", r->weight_copy_bytes);
     rh_json_put_number(w, "weight_alone_bytes", r->weight_alone_bytes);
+    rh_json_put_number(w, "depth_frac", r->depth_frac > 0 ? r->depth_frac : 1);
     rh_json_put_number(w, "dispatch_bytes", r->dispatch_bytes);
     rh_json_put_string(w, "source", r->source);
 }

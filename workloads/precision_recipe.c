@@ -155,6 +155,30 @@ const RhRecipe rh_recipe_int4_weights = WEIGHTS(
     "Frantar et al. 2022, arXiv 2210.17323; Lin et al. 2023, arXiv 2306.00978; groups of 128, "
     "bytes counted");
 
+/* Weights of three values, two bits each, and of two, one bit each; a scale for each row, which is
+ * negligible. */
+const RhRecipe rh_recipe_ternary_weights =
+    WEIGHTS("ternary-weights", "weights alone of three values, -1, 0 and 1 (serving)", 2.0 / 8,
+            "Wu et al. 2022, arXiv 2206.01859 (XTC), section 3; bytes counted");
+const RhRecipe rh_recipe_binary_weights =
+    WEIGHTS("binary-weights", "weights alone of two values, -1 and 1 (serving)", 1.0 / 8,
+            "Wu et al. 2022, arXiv 2206.01859 (XTC), section 3; bytes counted");
+
+/* Two of four weights are zeros in every row: the other two are held, with two bits each that say which
+ * they are, and multiplied alone. */
+const RhRecipe rh_recipe_sparse_weights = {
+    .name = "sparse-weights",
+    .title = "two of four weights are zeros, which matrix units skip: 2:4 (serving)",
+    .dtype = RH_DTYPE_BF16,
+    .linear = RH_DTYPE_BF16,
+    .operand_bytes = WIDE,
+    .kept_bytes = WIDE,
+    .dispatch_bytes = WIDE,
+    .weight_alone_bytes = (WIDE + 2.0 / 8) / 2,
+    .depth_frac = 0.5,
+    .source = "Mishra et al. 2021, arXiv 2104.08378, sections 2 and 3; bytes counted",
+};
+
 /* The format in which gpt-oss is published: a scale of one byte for each 32 weights of experts; all
  * else in 16 bits. The precision of the experts' products is the kernels' choice: 16 bits on
  * Hopper, 8 on Blackwell (kernel tables say it). */
@@ -189,6 +213,13 @@ const RhRecipe *rh_recipe_by_name(const char *name)
     return NULL;
 }
 
+static bool skips_zeros(const RhDevice *device)
+{
+    const RhGeneration *generation =
+        device->generation ? rh_generation_by_name(device->generation) : NULL;
+    return generation && generation->skips_zeros;
+}
+
 const char *rh_recipe_lacks_units(const RhRecipe *recipe, const RhDevice *device)
 {
     bool own = recipe->linear != recipe->dtype || rh_dtype_bytes(recipe->dtype) > 2;
@@ -198,5 +229,7 @@ const char *rh_recipe_lacks_units(const RhRecipe *recipe, const RhDevice *device
      * such. */
     if (recipe->microscaled && device->peak_flops_per_s[RH_DTYPE_FP4].value <= 0)
         return "MX formats";
+    if (recipe->depth_frac > 0 && !skips_zeros(device))
+        return "2:4 sparsity";
     return NULL;
 }

@@ -35,6 +35,8 @@ typedef struct RhRecipe {
      * operands. */
     double weight_alone_bytes;
     bool experts_alone; /* ... of experts' matrices, and no other layer's */
+    /* Matrix units skip the zeros of its weights: so much of a product's depth is multiplied. 0: all. */
+    double depth_frac;
     /* An element of a token on its way to experts; back it is of `dtype`. */
     double dispatch_bytes;
     const char *source;
@@ -53,6 +55,9 @@ typedef struct RhRecipe {
     ROW(nvfp4, "nvfp4")                                                                            \
     ROW(int8_weights, "int8-weights")                                                              \
     ROW(int4_weights, "int4-weights")                                                              \
+    ROW(ternary_weights, "ternary-weights")                                                        \
+    ROW(binary_weights, "binary-weights")                                                          \
+    ROW(sparse_weights, "sparse-weights")                                                          \
     ROW(mxfp4_experts, "mxfp4-experts")
 #define RH_RECIPE_AS_CHOICE(row, name) "|" name
 #define RH_RECIPE_CHOICES              (&(RH_RECIPES(RH_RECIPE_AS_CHOICE))[1])

@@ -360,6 +360,9 @@ static bool show_recipe(const RhArguments *a, const char *name, GError **error)
                      r->experts_alone ? "of a weight of experts, which alone is narrow"
                                       : "of a weight, which alone is narrow",
                      r->weight_alone_bytes);
+    if (r->depth_frac > 0)
+        g_string_append_printf(out, "  products skip zeros: %g of their depth is multiplied\n",
+                               r->depth_frac);
     g_string_append(out, "  source: ");
     rh_text_wrap(out, r->source, 10, 79);
     fputs(out->str, stdout);

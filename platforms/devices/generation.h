@@ -12,7 +12,8 @@ typedef struct {
     const char *about;     /* reason for the choice of the device */
     double few_rows_frac;  /* RhDeviceCurves.gemm_few_rows_frac of its devices without a table */
     const char *few_rows_source;
-    bool any_layout; /* its matrix units read fp8 in any layout, not only along the sum */
+    bool any_layout;  /* its matrix units read fp8 in any layout, not only along the sum */
+    bool skips_zeros; /* ... and skip two of four weights that are zeros (2:4 sparsity) */
 } RhGeneration;
 
 /* Ends with a row whose name is NULL. */

@@ -113,6 +113,14 @@ void rh_ops_cast(RhOps *ops, double elements)
         rh_ops_stream(ops, RH_KERNEL_CAST, ops->shard->recipe->cast_bytes * elements, 1);
 }
 
+/* Makes a GEMM multiply a part of its depth, for which it reads all its weights. */
+static void skip_zeros(RhKernel *gemm, double depth_frac)
+{
+    gemm->k = MAX((int64_t)(depth_frac * (double)gemm->k), 1);
+    gemm->flops *= depth_frac;
+    gemm->weight_bytes /= (float)depth_frac;
+}
+
 void rh_ops_narrow_weights(RhOps *ops, double weights)
 {
     const RhRecipe *recipe = ops->shard->recipe;
@@ -122,6 +130,8 @@ void rh_ops_narrow_weights(RhOps *ops, double weights)
         return;
     gemm->weight_bytes = (float)recipe->weight_alone_bytes;
     gemm->bytes -= (ops->element_bytes - recipe->weight_alone_bytes) * weights;
+    if (recipe->depth_frac > 0)
+        skip_zeros(gemm, recipe->depth_frac);
 }
 
 /* Marks the last GEMM as a linear layer's, with so many elements of operands (m x k and k x n

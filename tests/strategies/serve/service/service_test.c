@@ -265,10 +265,11 @@ static void works_are_kept(void)
  * them, a long prompt does not. */
 static void weights_alone_are_narrow(void)
 {
-    static const RhRecipe *const recipes[] = {&rh_recipe_bf16, &rh_recipe_int8_weights,
-                                              &rh_recipe_int4_weights};
+    static const RhRecipe *const recipes[] = {
+        &rh_recipe_bf16,           &rh_recipe_int8_weights,   &rh_recipe_int4_weights,
+        &rh_recipe_sparse_weights, &rh_recipe_binary_weights, &rh_recipe_ternary_weights};
     double linear = 32 * 218103808.0, rest = 8030261248.0 - linear;
-    double token_s[3], prompt_s[3];
+    double token_s[6], prompt_s[6];
     for (size_t i = 0; i < G_N_ELEMENTS(recipes); i++) {
         Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
         s.serving.recipe = recipes[i];
@@ -285,6 +286,10 @@ static void weights_alone_are_narrow(void)
     }
     CU_ASSERT_TRUE(token_s[1] < 0.65 * token_s[0] && token_s[2] < 0.7 * token_s[1]);
     RH_CHECK_CLOSE(prompt_s[2], prompt_s[0], 0.01);
+    RH_CHECK_CLOSE(recipes[3]->weight_alone_bytes, 2 * 9.0 / 16, 1e-14);
+    CU_ASSERT_TRUE(token_s[3] < 0.75 * token_s[0]); /* 9/16 of layers' bytes, and the head */
+    CU_ASSERT_TRUE(prompt_s[3] > 0.5 * prompt_s[0] && prompt_s[3] < 0.75 * prompt_s[0]);
+    CU_ASSERT_TRUE(token_s[4] < token_s[5] && token_s[5] < token_s[2]);
     g_autoptr(GError) error = NULL;
     TrainKit k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 8, 1024);
     k.c.job.recipe = &rh_recipe_int4_weights;
