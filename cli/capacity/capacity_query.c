@@ -90,6 +90,18 @@ static bool check_sizes(const RhCapacityQuery *q, GError **error)
                           : "");
 }
 
+RhCapacityQuery rh_capacity_query_new(const RhArguments *a)
+{
+    return (RhCapacityQuery){.a = a,
+                             .names = g_ptr_array_new_with_free_func(g_free),
+                             .sizes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
+                             .series = g_array_new(FALSE, FALSE, sizeof(RhCapacitySeries)),
+                             .inputs =
+                                 g_ptr_array_new_with_free_func((GDestroyNotify)rh_inputs_free),
+                             .cells = g_array_new(FALSE, FALSE, sizeof(RhCapacityCell)),
+                             .left_out = g_array_new(FALSE, FALSE, sizeof(RhCapacityLeftOut))};
+}
+
 bool rh_capacity_query_read(RhCapacityQuery *q, GError **error)
 {
     const RhArguments *a = q->a;

@@ -25,7 +25,9 @@ typedef struct {
     GArray *left_out;  /* RhCapacityLeftOut */
 } RhCapacityQuery;
 
-/* Reads the options; clear *q in either case. RH_ERROR_USAGE. */
+/* Returns an empty query of these arguments, which it borrows; clear it. */
+RhCapacityQuery rh_capacity_query_new(const RhArguments *arguments);
+/* Reads the options. RH_ERROR_USAGE. */
 bool rh_capacity_query_read(RhCapacityQuery *q, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the cells that follow from the options alone, without planning them. */
 bool rh_capacity_query_load(RhCapacityQuery *q, GError **error) G_GNUC_WARN_UNUSED_RESULT;

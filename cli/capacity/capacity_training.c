@@ -199,13 +199,7 @@ static int answer(RhCapacityQuery *q, GError **error)
 
 int rh_capacity_training(const RhArguments *a, GError **error)
 {
-    RhCapacityQuery q = {.a = a,
-                         .names = g_ptr_array_new_with_free_func(g_free),
-                         .sizes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
-                         .series = g_array_new(FALSE, FALSE, sizeof(RhCapacitySeries)),
-                         .inputs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_inputs_free),
-                         .cells = g_array_new(FALSE, FALSE, sizeof(RhCapacityCell)),
-                         .left_out = g_array_new(FALSE, FALSE, sizeof(RhCapacityLeftOut))};
+    RhCapacityQuery q = rh_capacity_query_new(a);
     int status = answer(&q, error);
     rh_capacity_query_clear(&q);
     return status;

@@ -38,10 +38,10 @@ double rh_item_work_service(const RhArguments *a)
 
 double rh_item_work_capacity(const RhArguments *a)
 {
-    RhCapacityQuery q = {.a = a};
     double work = 0;
     if (a->requests || a->lengths)
         return rh_item_work_service(a);
+    RhCapacityQuery q = rh_capacity_query_new(a);
     if (rh_capacity_query_read(&q, NULL) && rh_capacity_query_load(&q, NULL))
         for (guint i = 0; i < q.inputs->len; i++)
             work += work_of_search(g_ptr_array_index(q.inputs, i));

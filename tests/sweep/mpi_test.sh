@@ -16,6 +16,19 @@ for n in 2 5; do
 done
 # The dearest question by the closed form goes first, before any was measured.
 head -n 1 ranks2/*.jsonl | grep -q -- '--strategy=tp2,pp4,mb1 --global-batch=160"' || fail "not the dearest first: $(head -n 1 ranks2/*.jsonl)"
+# The same of other commands: the last value of the axis is the dearest.
+first() {
+    printf '{"schema": "rehearse.study/1", "command": "%s", "options": {%s}, "axes": [{%s}]}\n' "$1" "$2" "$3" >first.json
+    "${ranks[@]}" 2 "$relay" sweep first.json --folder "first-$1" -q >out 2>log || fail "$1: $(cat out log)"
+    head -n 1 "first-$1"/*.jsonl | grep -q -- "$4" || fail "$1: not the dearest first: $(head -n 1 "first-$1"/*.jsonl)"
+}
+job='"workload": "tiny-llama.json", "platform": "two-nodes.json", "seq": "1k"'
+first plan "$job" '"global-batch": [8, 32, 64]' '--global-batch=64"'
+first capacity "$job, \"tokens\": \"20B\", \"gpus\": \"4..8\"" '"global-batch": [8, 32, 64]' '--global-batch=64"'
+first run "$job, \"strategy\": \"tp1,pp2,mb1\", \"tokens\": \"1T\"" '"global-batch": [8, 32, 64]' '--global-batch=64"'
+first serve-simulate '"workload": "llama-3.2-1b", "platform": "h100-sxm:1x1", "strategy": "tp1", "lengths": "in=500,out=50", "rate": "2/s"' \
+    '"count": [100, 200, 400]' '--count=400"'
+echo "the dearest question went first in studies of simulate, plan, capacity, run and serve-simulate"
 # Starts a sweep of 4 ranks in $1 and waits for some answers.
 begin() {
     "${ranks[@]}" 4 "$relay" sweep study.json --folder "$1" -q >out 2>log &
