@@ -292,9 +292,10 @@ void rh_trainer_finish(RhLaunchReading *r)
         r->job[RH_JOB_FIELD_ACCUMULATION] = 1;
     finish_batch(r);
     finish_adapters(r);
-    if (r->framework == &rh_framework_peft && r->job[JOB_DEEPSPEED] > 0)
+    bool peft = strcmp(r->framework->name, "peft") == 0;
+    if (peft && r->job[JOB_DEEPSPEED] > 0)
         r->framework = &rh_framework_trainer; /* the same rows */
-    r->stack = r->framework == &rh_framework_peft ? "peft" : "deepspeed";
+    r->stack = peft && r->job[JOB_DEEPSPEED] <= 0 ? "peft" : "deepspeed";
 }
 
 /* --- writing: the options of the Trainer that say a layout --- */
