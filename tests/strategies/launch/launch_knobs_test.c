@@ -129,6 +129,7 @@ static void check_framework(const char *framework, const char *stack)
     int all = 0;
     for (size_t m = 0; m < G_N_ELEMENTS(models); m++) {
         g_auto(TrainKit) k = train_kit(models[m], "dgx-h100:8", stack, 256, 8192);
+        k.c.job.lora.rank = strcmp(framework, "peft") == 0 ? 16 : 0;
         int launched = 0;
         for (int tries = 0; launched < DRAWN && tries < 20000; tries++) {
             RhLayout l = drawn_layout(dice, &k.c);
@@ -154,6 +155,7 @@ static void what_rules_let_through_is_said(void)
                                         {"nemo", "megatron-bridge"},
                                         {"torchtitan", "torchtitan"},
                                         {"deepspeed", "deepspeed"},
+                                        {"peft", "peft"},
                                         {"maxtext", "maxtext"}};
     for (size_t i = 0; i < G_N_ELEMENTS(of); i++)
         check_framework(of[i][0], of[i][1]);
