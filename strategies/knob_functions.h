@@ -15,6 +15,7 @@ char *rh_knob_title_zero(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_shard(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_outer(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_narrow_gathers(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_codec(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_states(const RhKnob *knob, const RhLayout *l);

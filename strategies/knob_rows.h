@@ -101,20 +101,26 @@ RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "hpz8",
         .about = "with zero3, weights a second time over 8 replicas, gathered from there backward "
                  "(ZeRO++); 0: not")
+RH_KNOB(bool, qwz, .key = "qwz", .names = switch_names, .high = 1, .quiet = true,
+        .column = RH_COLUMN_VARIES, .title = rh_knob_title_narrow_gathers, .part = 77,
+        .wide = rh_knob_wider_codec,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "qwz=on",
+        .about = "with zero3, weights travel in 8 bits when they are gathered (qwZ of ZeRO++)")
 RH_KNOB(RhPlace, states, .key = "states", .names = place_names, .high = RH_PLACE_LAST - 1,
-        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_states, .part = 77,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_states, .part = 78,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "states=host",
         .about = "host: the optimizer's states are in the host's memory, which updates weights "
                  "there; with zero2 and 3 gradients go there as they are made (ZeRO-Offload)")
 RH_KNOB(int32_t, states_percent, .key = "hosted", .json = "states_percent", .low = 1, .high = 100,
-        .otherwise = 100, .quiet = true, .column = RH_COLUMN_VARIES, .part = 78,
+        .otherwise = 100, .quiet = true, .column = RH_COLUMN_VARIES, .part = 79,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "hosted=50",
         .about = "with states=host: of so many percent of the parameters, the rest on the device "
                  "as else")
 RH_KNOB(RhCodecKind, codec, .key = "codec", .names = rh_codec_names, .high = RH_CODEC_LAST - 1,
-        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_codec, .part = 79,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_codec, .part = 80,
         .wide = rh_knob_wider_codec,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "codec=onebit",

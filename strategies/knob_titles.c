@@ -73,6 +73,12 @@ char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l)
     return l->hpz > 0 ? g_strdup_printf("hpZ over %d GPUs", l->hpz) : NULL;
 }
 
+char *rh_knob_title_narrow_gathers(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->qwz ? g_strdup("weights gathered in 8 bits") : NULL;
+}
+
 char *rh_knob_title_codec(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;

@@ -28,6 +28,7 @@ static const RhLaunchOption deepspeed_words[] = {
     {.key = "hpz"},
     {.key = "states"},
     {.key = "hosted"},
+    {.key = "qwz"},
     {.key = "codec"},
     {.key = "recompute", VALUES(recompute_words)},
     {.key = "partition"}, /* there is one stage */
@@ -155,6 +156,8 @@ static void write_sharing(RhJsonWriter *w, const RhLayout *l)
             rh_json_put_number(w, "ratio", l->states_percent / 100.0);
         rh_json_end_object(w);
     }
+    if (l->qwz)
+        rh_json_put_bool(w, "zero_quantized_weights", true);
     rh_json_end_object(w);
 }
 

@@ -170,6 +170,12 @@ static void read_optimizer(RhLaunchReading *r, const char *text)
     rh_launch_read_optimizer(r, text);
 }
 
+static void read_narrow_gathers(RhLaunchReading *r, const char *text)
+{
+    if (rh_launch_read_switch(text))
+        rh_launch_store(r, RH_ROW_KNOB(qwz), 1);
+}
+
 static void read_eight_bits(RhLaunchReading *r, const char *text)
 {
     if (rh_launch_read_switch(text))
@@ -337,6 +343,7 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     NUMBER("gradient_accumulation_steps", NULL, job, RH_JOB_FIELD_ACCUMULATION),
     KNOB("zero_optimization.stage", "zero_stage", zero),
     KNOB("zero_optimization.zero_hpz_partition_size", NULL, hpz),
+    READ("zero_optimization.zero_quantized_weights", read_narrow_gathers),
     KNOB("tensor_parallel.autotp_size", "tensor_parallel_size|tensor_parallel.tp_size", tp),
     KNOB("context_parallel_size", "sequence_parallel_degree|sequence_parallel_size", cp),
     KNOB("dp_shard_size", NULL, shard),

@@ -23,6 +23,8 @@ bool rh_holds_narrow(const RhProblem *c);
 /* Returns the bytes in which ZeRO-3 gathers a layer: `weights` parameters, `trained` of which are;
  * `linear` as above. */
 double rh_layer_gather_bytes(const RhProblem *c, double trained, double weights, bool linear);
+/* Returns the part of those bytes that travels: less than 1 where weights are sent in 8 bits. */
+double rh_gather_sent_frac(const RhProblem *c, const RhLayout *layout);
 /* Returns the optimizer moments of the job, fp32 where it names none. */
 const RhAdamMoments *rh_job_moments(const RhProblem *c);
 /* Whether narrow weights are kept in one layout and the other is made where a product wants it. */

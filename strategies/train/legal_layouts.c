@@ -112,6 +112,8 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
         l->outer = false;
     if (l->zero < 3 || l->hpz == rh_params_shards(l, RH_PARAMS_COMMON))
         l->hpz = 0;
+    if (l->zero < 3)
+        l->qwz = false;
     if (replicas_most(l) == 1)
         l->codec = RH_CODEC_NONE;
     if (l->pp == 1 || (l->schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, l) == 1))

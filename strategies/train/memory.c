@@ -321,7 +321,8 @@ static double buffer_bytes(const RhModelCost *model_cost, const RhLayout *l,
     }
     return messages + (held->ends ? rh_model_cost_outputs_bytes(model_cost, l) : 0) +
            width * scattered + rh_bucket_bytes(model_cost->c, l) +
-           (stack->prefetch_layers + 1) * gathered + 2 * held->largest_away_bytes +
+           (stack->prefetch_layers + 1) * rh_gather_sent_frac(model_cost->c, l) * gathered +
+           (l->qwz ? gathered : 0) + 2 * held->largest_away_bytes +
            rh_away_buffer_bytes(model_cost->c, l, largest) +
            rh_codec_kept_bytes(model_cost->c, l, &held->states);
 }

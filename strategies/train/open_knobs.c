@@ -9,7 +9,7 @@ RhLayout rh_train_plain_cut(const RhLayout *cut, RhOrder order)
     int32_t chunks = rh_pipeline_kind_chunks(l.schedule);
     l.vpp = chunks == RH_CHUNKS_ANY ? 2 : chunks;
     l.zero = l.shard = l.hpz = 0;
-    l.outer = false;
+    l.outer = l.qwz = false;
     l.codec = RH_CODEC_NONE;
     l.recompute = RH_RECOMPUTE_NONE;
     l.recomputed_layers_count = l.stage_layers_count = l.offload = 0;

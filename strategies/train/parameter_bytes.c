@@ -60,6 +60,15 @@ double rh_layer_gather_bytes(const RhProblem *c, double trained, double weights,
     return rh_weight_bytes(c) * trained + c->job.frozen->bytes * (weights - trained);
 }
 
+/* Bytes of a weight in 8 bits, with a scale of 4 bytes for each 8,000 (CUDAQuantizer of DeepSpeed,
+ * deepspeed/runtime/zero/partition_parameters.py: target_group_size, symmetric). */
+#define QUANTISED (1 + 4.0 / 8000)
+
+double rh_gather_sent_frac(const RhProblem *c, const RhLayout *l)
+{
+    return l->qwz ? QUANTISED / rh_weight_bytes(c) : 1;
+}
+
 /* Weights of 4 bytes are their own masters. */
 bool rh_has_masters(const RhProblem *c)
 {

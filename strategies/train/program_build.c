@@ -75,6 +75,22 @@ static double all_messages(const RhBuild *b)
     return sum * (double)b->microbatches + outputs;
 }
 
+/* Bytes of a layer's weights, made wide out of what was gathered in 8 bits: those of the largest layer. */
+static double widened_bytes(const RhBuild *b)
+{
+    double sum = 0;
+    for (int cls = 0; b->layout->qwz && cls < RH_PARAMS_LAST; cls++) {
+        double most = 0;
+        for (guint i = 0; i < b->stage_program->items->len; i++) {
+            const RhStageLayer *layer = rh_stage_program_layer(b->stage_program, (int32_t)i);
+            most = MAX(most, rh_layer_gather_bytes(b->c, layer->params.of[cls],
+                                                   layer->weights.of[cls], layer->layer >= 0));
+        }
+        sum += rh_params_zero(b->c, b->layout, (RhParamsClass)cls) >= 3 ? most : 0;
+    }
+    return sum;
+}
+
 /* Bytes of communication buffers: for each lane and class of parameters those of the largest step;
  * and a message from each side. */
 static double buffer_bytes(const RhBuild *b)
@@ -95,7 +111,7 @@ static double buffer_bytes(const RhBuild *b)
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
             sum += most[lane][cls];
-    return sum + rh_bucket_bytes(b->c, b->layout) +
+    return sum + widened_bytes(b) + rh_bucket_bytes(b->c, b->layout) +
            rh_codec_kept_bytes(b->c, b->layout, &b->stage_program->states);
 }
 

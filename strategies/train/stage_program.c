@@ -183,11 +183,28 @@ static void add_run(const RhStageProgram *s, RhKernelSums *sums, const RhLayerPa
     }
 }
 
-static void add_kernel(const RhStageProgram *s, RhKernelSums *sums, const RhKernel *kernel)
+static void add_kernel(const RhStageProgram *s, RhKernelSums *sums, const RhKernel *kernel,
+                       RhPhase phase, double times)
 {
-    sums->seconds[RH_PHASE_OPTIMIZER] += rh_sequence_kernel_s(s->model_cost->c, kernel);
-    sums->flops += kernel->flops;
-    add_bound(sums, s->model_cost->c->platform, kernel, 1);
+    sums->seconds[phase] += times * rh_sequence_kernel_s(s->model_cost->c, kernel);
+    sums->flops += times * kernel->flops;
+    add_bound(sums, s->model_cost->c->platform, kernel, times);
+}
+
+static void add_kernels(const RhStageProgram *s, RhKernelSums *sums, RhInstrRange steps,
+                        RhPhase phase, double times)
+{
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++)
+        if (rh_stage_program_instr(s, i)->kind == RH_INSTR_KERNEL)
+            add_kernel(s, sums, rh_stage_program_kernel(s, rh_stage_program_instr(s, i)), phase,
+                       times);
+}
+
+/* Number of slots of a kind in a step of m micro-batches. */
+static double slots_of_kind(const RhSlotKind *kind, int64_t m)
+{
+    bool only = kind->first && kind->last, inner = !kind->first && !kind->last;
+    return inner ? (double)MAX(m - 2, 0) : only == (m == 1);
 }
 
 void rh_stage_program_add_kernels(const RhStageProgram *s, const RhLayerOps *items,
@@ -203,10 +220,15 @@ void rh_stage_program_add_kernels(const RhStageProgram *s, const RhLayerOps *ite
         }
     RhKernel adam = rh_optimizer_kernel(s->model_cost->c, s->layout, &s->states);
     if (rh_optimizer_runs(s->layout, &adam))
-        add_kernel(s, sums, &adam);
-    for (int32_t i = s->end.first; i < s->end.first + s->end.count; i++)
-        if (rh_stage_program_instr(s, i)->kind == RH_INSTR_KERNEL)
-            add_kernel(s, sums, rh_stage_program_kernel(s, rh_stage_program_instr(s, i)));
+        add_kernel(s, sums, &adam, RH_PHASE_OPTIMIZER, 1);
+    add_kernels(s, sums, s->end, RH_PHASE_OPTIMIZER, 1);
+    for (int32_t chunk = 0; chunk < s->layout->vpp; chunk++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            for (int place = 0; place < 4; place++) {
+                RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
+                add_kernels(s, sums, rh_stage_program_slot(s, &kind),
+                            rh_slot_phase((RhSlotPass)pass), slots_of_kind(&kind, (int64_t)m));
+            }
 }
 
 /* --- tasks --- */
@@ -239,8 +261,7 @@ static double tasks_of_slots(const RhStageProgram *s, const RhLayerOps *items, i
     double sum = (double)m * tasks_of_chunk(s, items, chunk, pass);
     for (int place = 0; place < 4; place++) {
         RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
-        bool only = kind.first && kind.last, inner = !kind.first && !kind.last;
-        double slots = inner ? (double)(m - 2) : only == (m == 1);
+        double slots = slots_of_kind(&kind, m);
         if (slots > 0)
             sum += slots * tasks_of_steps(s, rh_stage_program_slot(s, &kind));
     }

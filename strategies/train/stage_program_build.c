@@ -21,7 +21,10 @@ void rh_stage_program_copy(RhStageProgramWriter *w, RhInstr step)
 void rh_stage_program_run_kernel(RhStageProgramWriter *w, const RhKernel *kernel, const char *label)
 {
     RhStageProgram *s = w->stage_program;
-    RhInstr step = {.kind = RH_INSTR_KERNEL, .label = label, .item = (int32_t)s->kernels->len};
+    RhInstr step = {.kind = RH_INSTR_KERNEL,
+                    .label = label,
+                    .item = (int32_t)s->kernels->len,
+                    .begin_index = -1};
     g_array_append_vals(s->kernels, kernel, 1);
     g_array_append_val(s->steps, step);
 }

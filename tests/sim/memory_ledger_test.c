@@ -216,6 +216,7 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     drawn.offload = (int32_t)gsl_rng_uniform_int(rng, 3) * 50;
     if (gsl_rng_uniform_int(rng, 2) == 0)
         drawn.recompute = train_drawn_modules(k->model, (uint32_t)gsl_rng_get(rng));
+    drawn.qwz = gsl_rng_uniform_int(rng, 2) != 0;
     drawn.codec = (RhCodecKind)gsl_rng_uniform_int(rng, RH_CODEC_LAST);
     if (drawn.codec != RH_CODEC_NONE)
         drawn.zero = 0;

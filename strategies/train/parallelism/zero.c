@@ -136,6 +136,35 @@ static void gather_share(RhStageProgramWriter *w, int cls, double params, int32_
            ahead, 0);
 }
 
+/* Quantises the share of so many bytes of weights, and makes them wide again once they are gathered; on
+ * the compute lane behind the gather, where DeepSpeed quantises ahead of it. */
+static void quantise(RhStageProgramWriter *w, double bytes, int32_t ranks)
+{
+    const RhStageProgram *s = w->stage_program;
+    double sent = bytes * rh_gather_sent_frac(s->model_cost->c, s->layout);
+    RhKernel kernel = {
+        .cls = RH_KERNEL_CAST, .dtype = RH_DTYPE_FP32, .bytes = (bytes + sent) * (1 + 1.0 / ranks)};
+    if (s->layout->qwz && bytes > 0)
+        rh_stage_program_run_kernel(w, &kernel, "quantise weights");
+}
+
+/* Gathers a layer's weights of a class for a pass, so many gathers ahead. */
+static void gather_layer(RhStageProgramWriter *w, int cls, RhSlotPass pass, int32_t item,
+                         int32_t back)
+{
+    const RhStageProgram *s = w->stage_program;
+    const RhProblem *c = s->model_cost->c;
+    const RhStageLayer *layer = rh_stage_program_layer(s, item);
+    RhGroupKind group = gather_group(s->layout, cls, pass);
+    RhGrid grid = rh_grid(s->layout);
+    double bytes =
+        rh_layer_gather_bytes(c, layer->params.of[cls], layer->weights.of[cls], layer->layer >= 0);
+    gather(w, group, bytes * rh_gather_sent_frac(c, s->layout), back,
+           c->stack->prefetch_layers + 1);
+    rh_stage_program_wait(w, RH_LANE_GATHER);
+    quantise(w, bytes, rh_grid_group_size(&grid, group));
+}
+
 /* Adds the gathers before a layer. One lane has the gathers of all classes, one after another, so
  * the gathers of several layers ahead are that many times the classes back. */
 static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
@@ -150,11 +179,7 @@ static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_
         if (is_gathered(w, cls, slot->pass) && weights->of[cls] > 0) {
             if (first)
                 gather_share(w, cls, params->of[cls], back);
-            gather(w, gather_group(w->stage_program->layout, cls, slot->pass),
-                   rh_layer_gather_bytes(w->stage_program->model_cost->c, params->of[cls],
-                                         weights->of[cls], layer->layer >= 0),
-                   back, ahead + 1);
-            rh_stage_program_wait(w, RH_LANE_GATHER);
+            gather_layer(w, cls, slot->pass, item, back);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_layer[item] >= 0)
         rh_stage_program_wait_begin(w, w->begin_of_layer[item]);
@@ -250,6 +275,10 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "outer=optim shares the optimizer's states out over groups that share out "
                        "weights\nhelp: zero=3 and shard=8 make such");
+    if (l->qwz && (c->job.narrow_weights || c->job.frozen))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "qwz=on: weights that are narrow already travel as they are held\n"
+                       "help: `qwz=off`");
     if (l->hpz > 0 && !c->stack->second_shards)
         return rh_fail(error, RH_ERROR_USAGE,
                        "hpz=%d: the stack %s does not share weights out a second time\n"

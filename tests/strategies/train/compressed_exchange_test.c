@@ -110,6 +110,28 @@ static void codecs_are_refused_where_they_lack_what_they_need(void)
     CU_ASSERT_EQUAL(one.codec, RH_CODEC_NONE);
 }
 
+/* ZeRO++: weights of 8 bits, with a scale for each 8,000, are half of what is gathered, and kernels make
+ * them so and wide again. A layer is wide once, those on their way are narrow.
+ * Source: Wang et al. 2023 (arXiv 2306.10209), section 3.1: half of the bytes. */
+static void weights_are_gathered_in_half_the_bytes(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 16, 2048);
+    g_autoptr(RhProgram) wide = train_build(&k, "dp16,zero3,hpz8"),
+                         narrow = train_build(&k, "dp16,zero3,hpz8,qwz=on");
+    double plain = train_buffers(wide, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER),
+           frac = 0.5 * (1 + 4.0 / 8000);
+    RH_CHECK_CLOSE(train_buffers(narrow, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), frac * plain, 1e-12);
+    double moved = (1 + frac) * plain / 2; /* forward and backward are alike */
+    RH_CHECK_CLOSE(train_kernel_bytes(narrow, RH_KERNEL_CAST),
+                   moved * (1 + 1.0 / 16) + moved * (1 + 1.0 / 8), 1e-12);
+    RhLayout before = train_layout(&k, "dp16,zero3,hpz8"),
+             after = train_layout(&k, "dp16,zero3,hpz8,qwz=on");
+    double buffers[] = {rh_train_memory(&k.c, &before).at_peak_bytes[RH_MEMORY_COMMUNICATION],
+                        rh_train_memory(&k.c, &after).at_peak_bytes[RH_MEMORY_COMMUNICATION]};
+    double layer = 2 * 4096.0 * (128256 + 1), ahead = k.c.stack->prefetch_layers + 1;
+    RH_CHECK_CLOSE(buffers[1] - buffers[0], layer * (1 - ahead * (1 - frac)), 1e-9);
+}
+
 /* DeepSpeed names the optimizer, and is read back from its own file. */
 static void deepspeed_has_a_word_for_it(void)
 {
@@ -119,6 +141,10 @@ static void deepspeed_has_a_word_for_it(void)
     g_autoptr(RhLaunch) launch = rh_launch_new("deepspeed", &k.c, &l, &error);
     g_assert_no_error(error);
     CU_ASSERT_PTR_NOT_NULL(strstr(launch->files, "\"type\": \"OneBitAdam\""));
+    RhLayout narrow = train_layout(&k, "dp64,zero3,hpz8,qwz=on");
+    g_autoptr(RhLaunch) zero = rh_launch_new("deepspeed", &k.c, &narrow, &error);
+    g_assert_no_error(error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(zero->files, "\"zero_quantized_weights\": true"));
     g_autoptr(RhLaunch) none = rh_launch_new("megatron", &k.c, &l, &error);
     CU_ASSERT_PTR_NULL(none);
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "sums gradients as they are"));
@@ -128,13 +154,15 @@ int main(void)
 {
     return rh_test_main(
         "compressed_exchange",
-        (RhTest[]){{"signs_are_a_sixteenth_of_gradients", signs_are_a_sixteenth_of_gradients},
-                   {"errors_are_kept_of_all_and_of_what_is_averaged",
-                    errors_are_kept_of_all_and_of_what_is_averaged},
-                   {"lamb_and_0_1_adam_pass_over_more", lamb_and_0_1_adam_pass_over_more},
-                   {"packing_pays_where_links_are_slow", packing_pays_where_links_are_slow},
-                   {"codecs_are_refused_where_they_lack_what_they_need",
-                    codecs_are_refused_where_they_lack_what_they_need},
-                   {"deepspeed_has_a_word_for_it", deepspeed_has_a_word_for_it},
-                   {0}});
+        (RhTest[]){
+            {"signs_are_a_sixteenth_of_gradients", signs_are_a_sixteenth_of_gradients},
+            {"errors_are_kept_of_all_and_of_what_is_averaged",
+             errors_are_kept_of_all_and_of_what_is_averaged},
+            {"lamb_and_0_1_adam_pass_over_more", lamb_and_0_1_adam_pass_over_more},
+            {"packing_pays_where_links_are_slow", packing_pays_where_links_are_slow},
+            {"codecs_are_refused_where_they_lack_what_they_need",
+             codecs_are_refused_where_they_lack_what_they_need},
+            {"weights_are_gathered_in_half_the_bytes", weights_are_gathered_in_half_the_bytes},
+            {"deepspeed_has_a_word_for_it", deepspeed_has_a_word_for_it},
+            {0}});
 }

@@ -69,6 +69,8 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "pp4,dp4,zero3,states=host,offload=50",
                                          "tp2,pp4,dp2,recompute=full,relayers=4-2-1-0",
                                          "pp4,dp4,vpp2,zero3,recompute=full,offload=100",
+                                         "tp2,dp8,zero3,hpz4,qwz=on",
+                                         "tp2,pp2,dp4,zero3,qwz=on",
                                          "dp16,zero0,codec=onebit",
                                          "tp2,pp2,dp4,zero0,codec=onebit"};
 

@@ -106,6 +106,7 @@ static bool draw_layout(gsl_rng *rng, const RhProblem *c, RhLayout *out)
     l.tensor_overlap = c->stack->tensor_overlap && draw(rng, 2);
     l.shard = DRAW(rng, 0, 0, 0, 2, 4, 8);
     l.hpz = DRAW(rng, 0, 0, 2, 4);
+    l.qwz = draw(rng, 2);
     l.offload = draw(rng, 4) ? 0 : DRAW(rng, 1, 30, 60, 100);
     l.recompute = (RhRecompute)draw(rng, RH_RECOMPUTE_LAST);
     if (draw(rng, 3) == 0)
