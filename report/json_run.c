@@ -195,6 +195,8 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
     if (r->memory.host_bytes > 0)
         rh_json_put_number(w, "memory_host_bytes", r->memory.host_bytes);
+    if (r->memory.nvme_bytes > 0)
+        rh_json_put_number(w, "memory_nvme_bytes", r->memory.nvme_bytes);
     rh_json_put_bool(w, "fits", r->fits);
     put_trust(w, r);
     rh_put_known(w, "energy_j", r->energy.total_j);

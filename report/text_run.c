@@ -29,6 +29,10 @@ static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r
         g_string_append_printf(out, "host memory: %.1f%s GiB of a node%s\n",
                                rh_text_gib(r->memory.host_bytes), known ? known : "",
                                known ? "" : "; its capacity is unknown (set host.memory)");
+    if (r->memory.nvme_bytes > 0)
+        g_string_append_printf(out, "drives: %.1f of %.1f GiB of a node\n",
+                               rh_text_gib(r->memory.nvme_bytes),
+                               rh_text_gib(c->platform->nvme_bytes.value));
 }
 
 static void add_share(GString *parts, const char *name, double joules, double total_j)

@@ -28,6 +28,9 @@
     /* Lanes of what is held on the host: weights and gradients on their way, and its own work */  \
     ROW(STATES_IN, "states-in", COPY)                                                              \
     ROW(STATES_OUT, "states-out", COPY)                                                            \
+    ROW(WEIGHTS_IN, "weights-in", COPY)                                                            \
+    ROW(DRIVES_IN, "drives-in", COPY)                                                              \
+    ROW(DRIVES_OUT, "drives-out", COPY)                                                            \
     ROW(HOST, "host", HOST)
 
 /* ROW(suffix of RH_WAIT_, name, source in a cost tree, whether it is communication) */

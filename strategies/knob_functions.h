@@ -19,6 +19,7 @@ char *rh_knob_title_narrow_gathers(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_codec(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_states(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_weights(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_schedule(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_tensor_overlap(const RhKnob *knob, const RhLayout *l);

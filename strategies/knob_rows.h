@@ -111,14 +111,23 @@ RH_KNOB(RhPlace, states, .key = "states", .names = place_names, .high = RH_PLACE
         .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_states, .part = 78,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "states=host",
-        .about = "host: the optimizer's states are in the host's memory, which updates weights "
-                 "there; with zero2 and 3 gradients go there as they are made (ZeRO-Offload)")
+        .about =
+            "host: the optimizer's states are in the host's memory, which updates weights "
+            "there; with zero2 and 3 gradients go there as they are made (ZeRO-Offload); nvme: "
+            "on the node's drives, through the host (ZeRO-Infinity)")
 RH_KNOB(int32_t, states_percent, .key = "hosted", .json = "states_percent", .low = 1, .high = 100,
         .otherwise = 100, .quiet = true, .column = RH_COLUMN_VARIES, .part = 79,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "hosted=50",
         .about = "with states=host: of so many percent of the parameters, the rest on the device "
                  "as else")
+RH_KNOB(RhPlace, weights, .key = "weights", .names = place_names, .high = RH_PLACE_LAST - 1,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_weights, .part = 80,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "weights=host",
+        .about =
+            "with zero3 and states off the device: a rank's share of weights there, too, copied "
+            "in ahead of each gather (ZeRO-3 Offload, ZeRO-Infinity)")
 RH_KNOB(RhCodecKind, codec, .key = "codec", .names = rh_codec_names, .high = RH_CODEC_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_codec, .part = 80,
         .wide = rh_knob_wider_codec,

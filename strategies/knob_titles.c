@@ -112,11 +112,20 @@ char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l)
 char *rh_knob_title_states(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
+    const char *place = l->states == RH_PLACE_NVME ? "drives" : "the host";
     if (l->states == RH_PLACE_DEVICE)
         return NULL;
     return l->states_percent == 100
-               ? g_strdup("states on the host")
-               : g_strdup_printf("%d %% of states on the host", l->states_percent);
+               ? g_strdup_printf("states on %s", place)
+               : g_strdup_printf("%d %% of states on %s", l->states_percent, place);
+}
+
+char *rh_knob_title_weights(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->weights == RH_PLACE_DEVICE ? NULL
+           : l->weights == RH_PLACE_HOST ? g_strdup("weights on the host")
+                                         : g_strdup("weights on drives");
 }
 
 char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l)

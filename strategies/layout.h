@@ -30,8 +30,8 @@ typedef enum {
     RH_OVERLAP_PAIRS,
     RH_OVERLAP_LAST
 } RhOverlap;
-/* Memory in which optimizer states are from step to step. */
-typedef enum { RH_PLACE_DEVICE, RH_PLACE_HOST, RH_PLACE_LAST } RhPlace;
+/* Memory in which optimizer states, or weights, are from step to step. */
+typedef enum { RH_PLACE_DEVICE, RH_PLACE_HOST, RH_PLACE_NVME, RH_PLACE_LAST } RhPlace;
 /* Rank order, innermost first. */
 typedef enum { RH_ORDER_NONE, RH_ORDER_TP_DP_PP, RH_ORDER_TP_PP_DP, RH_ORDER_LAST } RhOrder;
 

@@ -204,9 +204,14 @@ static void append_why_not(RhExplanation *e)
         g_autofree char *line = g_strdup_printf("%s is not offered by plan: %s", title, e->refused);
         rh_text_wrap(e->out, line, 4, 79);
     }
+    g_autofree char *drives =
+        r->memory.nvme_bytes > 0
+            ? g_strdup_printf(" and %.1f of drives", r->memory.nvme_bytes / RH_GIB_BYTES)
+            : g_strdup("");
     if (!r->fits && r->memory.peak_bytes <= r->memory_capacity_bytes)
-        g_string_append_printf(e->out, "%s does not fit: it needs %.1f GiB of host memory a node\n",
-                               title, r->memory.host_bytes / RH_GIB_BYTES);
+        g_string_append_printf(e->out,
+                               "%s does not fit: it needs %.1f GiB of host memory%s a node\n",
+                               title, r->memory.host_bytes / RH_GIB_BYTES, drives);
     else if (!r->fits)
         g_string_append_printf(e->out,
                                "%s does not fit: a GPU of stage %d needs %.1f GiB, %.1f too much\n",

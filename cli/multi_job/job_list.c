@@ -126,7 +126,7 @@ static void warn_of_memory(const RhJobFile *job)
     if (memory.peak_bytes > least_bytes)
         line = g_strdup_printf("warning: %s would not run: its layout needs %s, a GPU has %s",
                                job->name, needs, has);
-    else if (!rh_train_host_holds(&job->c, memory.host_bytes))
+    else if (!rh_train_host_holds(&job->c, &memory))
         line = g_strdup_printf(
             "warning: %s would not run: its layout needs more memory than a host has", job->name);
     if (line)

@@ -13,6 +13,7 @@
 
 #define CONFIG_FILE "ds_config.json"
 #define MODEL_FILE  "rehearsed_model/config.json"
+#define NVME_FOLDER "/local_nvme" /* as DeepSpeed's own examples have it */
 
 /* --- knobs --- */
 
@@ -30,6 +31,7 @@ static const RhLaunchOption deepspeed_words[] = {
     {.key = "hosted"},
     {.key = "qwz"},
     {.key = "codec"},
+    {.key = "weights"},
     {.key = "recompute", VALUES(recompute_words)},
     {.key = "partition"}, /* there is one stage */
     {.key = "sp"},        /* there is one tensor rank */
@@ -137,6 +139,19 @@ static void write_model(RhLaunchText *t)
 
 /* --- the job --- */
 
+/* Writes where states or weights are; the user names the folder on drives. */
+static void write_place(RhJsonWriter *w, const char *key, RhPlace place, int32_t percent)
+{
+    rh_json_begin_object(w, key);
+    rh_json_put_string(w, "device", place == RH_PLACE_NVME ? "nvme" : "cpu");
+    rh_json_put_bool(w, "pin_memory", true);
+    if (place == RH_PLACE_NVME)
+        rh_json_put_string(w, "nvme_path", NVME_FOLDER);
+    if (percent < 100)
+        rh_json_put_number(w, "ratio", percent / 100.0);
+    rh_json_end_object(w);
+}
+
 static void write_sharing(RhJsonWriter *w, const RhLayout *l)
 {
     rh_json_begin_object(w, "zero_optimization");
@@ -148,14 +163,10 @@ static void write_sharing(RhJsonWriter *w, const RhLayout *l)
     }
     if (l->hpz > 0)
         rh_json_put_int(w, "zero_hpz_partition_size", l->hpz);
-    if (l->states == RH_PLACE_HOST) {
-        rh_json_begin_object(w, "offload_optimizer");
-        rh_json_put_string(w, "device", "cpu");
-        rh_json_put_bool(w, "pin_memory", true);
-        if (l->states_percent < 100)
-            rh_json_put_number(w, "ratio", l->states_percent / 100.0);
-        rh_json_end_object(w);
-    }
+    if (l->states != RH_PLACE_DEVICE)
+        write_place(w, "offload_optimizer", l->states, l->states_percent);
+    if (l->weights != RH_PLACE_DEVICE)
+        write_place(w, "offload_param", l->weights, 100);
     if (l->qwz)
         rh_json_put_bool(w, "zero_quantized_weights", true);
     rh_json_end_object(w);
@@ -261,6 +272,9 @@ static bool write_rest(RhLaunchText *t, GError **error)
                    " tokens), $DATA, %s before you run this",
                    c->model->vocab, rh_trainer_choices(t));
     rh_trainer_note_load(t);
+    if (t->layout->states == RH_PLACE_NVME || t->layout->weights == RH_PLACE_NVME)
+        rh_launch_note(t,
+                       "the drives of every node are taken to be at " NVME_FOLDER " (nvme_path)");
     rh_launch_note(t, "the files must be on every node; attention is PyTorch's fused kernel");
     return true;
 }

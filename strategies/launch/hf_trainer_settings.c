@@ -100,16 +100,23 @@ static void read_reshard(RhLaunchReading *r, const char *text)
     r->job[JOB_FSDP] = rh_launch_read_switch(text) ? 1 : 2;
 }
 
-/* Reads where the optimizer is: on the host, but not on drives. */
+/* Reads where states or weights are. */
+static void read_place(RhLaunchReading *r, const char *text, int32_t knob)
+{
+    if (strcmp(text, "cpu") == 0 || strcmp(text, "true") == 0)
+        rh_launch_store(r, knob, RH_PLACE_HOST);
+    else if (strcmp(text, "nvme") == 0)
+        rh_launch_store(r, knob, RH_PLACE_NVME);
+}
+
 static void read_optimizer_place(RhLaunchReading *r, const char *text)
 {
-    bool host = strcmp(text, "cpu") == 0 || strcmp(text, "true") == 0;
-    if (host)
-        rh_launch_store(r, RH_ROW_KNOB(states), RH_PLACE_HOST);
-    else if (strcmp(text, "nvme") == 0)
-        rh_launch_tell(r,
-                       "%s: states are simulated on the GPU, not on drives: time and memory differ",
-                       r->at->name);
+    read_place(r, text, RH_ROW_KNOB(states));
+}
+
+static void read_weights_place(RhLaunchReading *r, const char *text)
+{
+    read_place(r, text, RH_ROW_KNOB(weights));
 }
 
 /* Reads the share of the parameters whose states are on the host. */
@@ -352,7 +359,7 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     {.knob = RH_ROW_KNOB(sequence_parallel)}, /* there is one tensor rank */
     READ("zero_optimization.offload_optimizer.device", read_optimizer_place),
     READ("zero_optimization.offload_optimizer.ratio", read_ratio),
-    READ("zero_optimization.offload_param.device", read_offload),
+    READ("zero_optimization.offload_param.device", read_weights_place),
     READ("zero_optimization.cpu_offload", read_optimizer_place),
     {.name = "bf16.enabled", .also = "bf16|bfloat16", .read = read_half},
     {.name = "fp16.enabled", .also = "fp16|float16", .read = read_fp16},

@@ -15,7 +15,7 @@ bool rh_memory_holds(const RhProblem *c, const RhLayout *layout, double room_byt
     RhLayout l = rh_train_canonical(c, layout);
     RhTrainMemory m = rh_train_memory(c, &l);
     return m.peak_bytes <= room_bytes && m.peak_bytes <= rh_train_stage_capacity(c, &l, m.stage) &&
-           rh_train_host_holds(c, m.host_bytes);
+           rh_train_host_holds(c, &m);
 }
 
 int64_t rh_memory_largest(bool (*fits)(int64_t n, void *user), void *user, int64_t step,

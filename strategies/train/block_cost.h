@@ -144,19 +144,24 @@ double rh_states_away_frac(const RhLayout *layout);
 /* Whether gradients of a class leave for the host in every micro-batch, as they are made; else they
  * are summed on the device and leave when the optimizer runs. */
 bool rh_gradients_leave(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
-/* Bytes that a rank holds in its host's memory from step to step. */
+/* Bytes that a rank holds off its device from step to step. */
 typedef struct {
-    double weights, gradients, optimizer;
-} RhHostBytes;
-/* Returns what is on the host: states; gradients as the optimizer reads them, in fp32, beside the
- * sums of several micro-batches; weights as they go back. DeepSpeed v0.19.5 holds these
- * (stage_1_and_2.py: single_partition_of_fp32_groups and their grad, accumulated_grads_in_cpu,
- * param_buffer_of_bit16_for_cpu_offload_groups). */
-RhHostBytes rh_states_away(const RhProblem *c, const RhLayout *layout, const RhStates *states);
-/* Returns the bytes of the device's buffers for gradients on their way: those of a layer that are
- * made, of one that leave and, where sums come back to be added to, of these. */
+    double of[RH_MEMORY_TIER_LAST][RH_MEMORY_LAST];
+} RhTierBytes;
+/* Returns what is on the host and on drives: states; gradients as the optimizer reads them, in fp32,
+ * beside the sums of several micro-batches, on the host; weights, or what goes back of them. DeepSpeed
+ * v0.19.5 holds these (stage_1_and_2.py: single_partition_of_fp32_groups and their grad,
+ * accumulated_grads_in_cpu, param_buffer_of_bit16_for_cpu_offload_groups). States on drives are on the
+ * host while it works on them: those of the largest layer, and of one that is written. `largest`: the
+ * most parameters of a layer. */
+RhTierBytes rh_states_away(const RhProblem *c, const RhLayout *layout, const RhStates *states,
+                           const RhParamCounts *largest);
+/* Returns the bytes of the device's buffers: for gradients on their way those of a layer that are
+ * made, of one that leave and, where sums come back to be added to, of these; for shares of weights
+ * that are copied in ahead, given what gathers of the largest layers bring. */
 double rh_away_buffer_bytes(const RhProblem *c, const RhLayout *layout,
-                            const RhParamCounts *largest);
+                            const RhParamCounts *largest,
+                            const double gather_bytes[RH_PARAMS_LAST]);
 /* Returns the bytes of memory traffic of the optimizer per parameter. */
 double rh_optimizer_bytes(const RhProblem *c);
 /* Returns the bytes of gradients of a class that the stage holds from step to step. */

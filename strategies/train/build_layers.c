@@ -251,6 +251,20 @@ void rh_build_layers_overlapped(RhBuild *b, const RhStageLayer *ahead, const RhS
     release_item(b, back, RH_SLOT_BACKWARD);
 }
 
+/* Adds the latest tasks of the lanes that an instruction waits for, those that are not listed yet. */
+static int32_t add_latest(const RhBuild *b, uint32_t lanes, int32_t *preds, int32_t count)
+{
+    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+        int32_t task = lanes & RH_LANE_BIT(lane) ? b->latest[lane] : -1;
+        for (int32_t i = 0; i < count && task >= 0; i++)
+            if (preds[i] == task)
+                task = -1;
+        if (task >= 0)
+            preds[count++] = task;
+    }
+    return count;
+}
+
 static void communicate(RhBuild *b, const RhInstr *step)
 {
     GArray *sent = b->sent[step->lane];
@@ -261,6 +275,7 @@ static void communicate(RhBuild *b, const RhInstr *step)
     else if ((int32_t)sent->len >= step->ahead &&
              g_array_index(sent, int32_t, sent->len - (guint)step->ahead) >= 0)
         preds[count++] = g_array_index(sent, int32_t, sent->len - (guint)step->ahead);
+    count = add_latest(b, step->after, preds, count);
     b->now->phase = (RhPhase)step->phase;
     Collective c = {.lane = (RhLane)step->lane,
                     .group = (RhGroupKind)step->group,
@@ -273,20 +288,6 @@ static void communicate(RhBuild *b, const RhInstr *step)
     b->latest[step->lane] = task;
     if (b->now->microbatch < 0)
         g_array_append_val(b->begin, task);
-}
-
-/* Adds the latest tasks of the lanes that a copy waits for, those that are not listed yet. */
-static int32_t add_latest(const RhBuild *b, uint32_t lanes, int32_t *preds, int32_t count)
-{
-    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
-        int32_t task = lanes & RH_LANE_BIT(lane) ? b->latest[lane] : -1;
-        for (int32_t i = 0; i < count && task >= 0; i++)
-            if (preds[i] == task)
-                task = -1;
-        if (task >= 0)
-            preds[count++] = task;
-    }
-    return count;
 }
 
 /* Adds a copy, or work of the host, after the pending tasks and the lanes that it names; of
@@ -307,8 +308,9 @@ static void add_copy(RhBuild *b, const RhInstr *step)
     task.bytes = step->bytes;
     if (step->ahead == 0)
         count = rh_build_waits(b, true, preds);
-    else if (sent->len > 0 && g_array_index(sent, int32_t, sent->len - 1) >= 0)
-        preds[count++] = g_array_index(sent, int32_t, sent->len - 1);
+    else if ((int32_t)sent->len >= step->ahead &&
+             g_array_index(sent, int32_t, sent->len - (guint)step->ahead) >= 0)
+        preds[count++] = g_array_index(sent, int32_t, sent->len - (guint)step->ahead);
     if (back)
         preds[count++] = *way_out;
     count = add_latest(b, step->after, preds, count);

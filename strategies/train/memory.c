@@ -323,7 +323,7 @@ static double buffer_bytes(const RhModelCost *model_cost, const RhLayout *l,
            width * scattered + rh_bucket_bytes(model_cost->c, l) +
            (stack->prefetch_layers + 1) * rh_gather_sent_frac(model_cost->c, l) * gathered +
            (l->qwz ? gathered : 0) + 2 * held->largest_away_bytes +
-           rh_away_buffer_bytes(model_cost->c, l, largest) +
+           rh_away_buffer_bytes(model_cost->c, l, largest, held->largest_gather_bytes) +
            rh_codec_kept_bytes(model_cost->c, l, &held->states);
 }
 
@@ -360,8 +360,10 @@ RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHel
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(model_cost, l, held);
     m.fixed_bytes[RH_MEMORY_RESERVE] = model_cost->c->stack->reserve_bytes.value;
     m.flattened_bytes = rh_states_flattened(model_cost->c, l, &held->states);
-    RhHostBytes away = rh_states_away(model_cost->c, l, &held->states);
-    m.host_bytes = away.weights + away.gradients + away.optimizer;
+    RhTierBytes away = rh_states_away(model_cost->c, l, &held->states, &held->largest_params);
+    for (int tier = 0; tier < RH_MEMORY_TIER_LAST; tier++)
+        for (int use = 0; use < RH_MEMORY_LAST; use++)
+            m.tier_bytes[tier] += away.of[tier][use];
     if (m.flattened_bytes > 0)
         m.flattened_bytes += freed_later_bytes(model_cost->c, l, &m.params);
     return m;
@@ -392,7 +394,9 @@ RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight 
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.peak_bytes += m.at_peak_bytes[use];
     m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes;
-    m.tier_peak_bytes[RH_MEMORY_TIER_HOST] = fixed->host_bytes + peak->host;
+    for (int tier = RH_MEMORY_TIER_HBM + 1; tier < RH_MEMORY_TIER_LAST; tier++)
+        m.tier_peak_bytes[tier] = fixed->tier_bytes[tier];
+    m.tier_peak_bytes[RH_MEMORY_TIER_HOST] += peak->host;
     return m;
 }
 
@@ -413,19 +417,21 @@ RhTrainMemory rh_train_memory(const RhProblem *c, const RhLayout *layout)
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, layout);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
-    g_autofree double *host = g_new(double, layout->pp);
+    g_autofree double *host = g_new(double, layout->pp), *drives = g_new(double, layout->pp);
     RhTrainMemory worst = {0};
     double fullest = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
         RhInFlight peak = rh_stage_peak(model_cost, each, profile, &gradients, stage);
         RhTrainMemory m = rh_train_memory_of_stage(model_cost, held, &peak, layout, stage);
         host[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_HOST];
+        drives[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_NVME];
         double full = m.peak_bytes / rh_train_stage_capacity(c, layout, stage);
         if (full > fullest)
             worst = m;
         fullest = fmax(fullest, full);
     }
     worst.host_bytes = rh_train_host_bytes(c, layout, host);
+    worst.nvme_bytes = rh_train_host_bytes(c, layout, drives);
     return worst;
 }
 
@@ -444,10 +450,10 @@ double rh_train_host_bytes(const RhProblem *c, const RhLayout *l, const double *
     return most;
 }
 
-bool rh_train_host_holds(const RhProblem *c, double host_bytes)
+bool rh_train_host_holds(const RhProblem *c, const RhTrainMemory *m)
 {
-    double have = c->platform->host_bytes.value;
-    return have <= 0 || host_bytes <= have;
+    double host = c->platform->host_bytes.value, drives = c->platform->nvme_bytes.value;
+    return (host <= 0 || m->host_bytes <= host) && (drives <= 0 || m->nvme_bytes <= drives);
 }
 
 double rh_train_memory_capacity(const RhProblem *c)

@@ -87,7 +87,7 @@ RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *con
 typedef struct {
     RhParamCounts params;
     double fixed_bytes[RH_MEMORY_LAST];
-    double host_bytes;      /* in host memory */
+    double tier_bytes[RH_MEMORY_TIER_LAST]; /* off the device */
     double flattened_bytes; /* further bytes while the optimizer runs (rh_states_flattened) */
 } RhStageMemory;
 RhStageMemory rh_stage_memory(const RhModelCost *model_cost, const RhLayout *layout, int32_t stage);
@@ -104,5 +104,6 @@ RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhSt
 /* Returns the largest sum, over the hosts, of the bytes that the ranks of each host need, given
  * those of a rank of each stage. */
 double rh_train_host_bytes(const RhProblem *c, const RhLayout *layout, const double *stage_bytes);
-/* Does a host have `host_bytes` of memory? True if its size is unknown. */
-bool rh_train_host_holds(const RhProblem *c, double host_bytes);
+/* Does a node have room for what its ranks hold in its memory and on its drives? True where sizes are
+ * unknown. */
+bool rh_train_host_holds(const RhProblem *c, const RhTrainMemory *memory);

@@ -37,29 +37,77 @@ bool rh_gradients_leave(const RhProblem *c, const RhLayout *l, RhParamsClass cls
            rh_stack_reduces_each(c->stack, rh_params_degree(l, cls), l->pp);
 }
 
-RhHostBytes rh_states_away(const RhProblem *c, const RhLayout *l, const RhStates *states)
+double rh_states_wide(const RhProblem *c, const RhStates *states, RhParamsClass cls)
 {
-    RhHostBytes away = {0};
-    bool sums = rh_train_microbatches(c, l) > 1;
+    double all = states->params.of[cls] + states->frozen.of[cls];
+    return rh_holds_narrow(c) ? all - linear_of(states, cls) : all;
+}
+
+/* Weights that the rank holds, wherever that is. */
+static double held_weights(const RhProblem *c, const RhLayout *l, const RhStates *states,
+                           RhParamsClass cls)
+{
+    RhShares shares = rh_parallelism_shares(c, l, cls);
+    bool cast = c->stack->casts_masters && !c->job.narrow_weights &&
+                rh_params_degree(l, cls) >= 3 && shares.optimizer == shares.weights &&
+                rh_has_masters(c);
+    double held = rh_states_wide(c, states, cls) - (cast ? states->params.of[cls] : 0);
+    return rh_weight_bytes(c) * held / shares.weights;
+}
+
+double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *states,
+                         RhParamsClass cls)
+{
+    return l->weights == RH_PLACE_DEVICE ? held_weights(c, l, states, cls) : 0;
+}
+
+/* Adds what is off the device of a class's `share` of parameters, of which a layer has `most`. */
+static void add_away(const RhProblem *c, const RhLayout *l, RhParamsClass cls, double share,
+                     double most, RhTierBytes *sum)
+{
+    double *host = sum->of[RH_MEMORY_TIER_HOST], *drives = sum->of[RH_MEMORY_TIER_NVME];
+    bool read = l->states == RH_PLACE_NVME;
+    double *states = read ? drives : host, state = rh_optimizer_state_bytes(c);
+    bool sums = rh_train_microbatches(c, l) > 1 && rh_gradients_leave(c, l, cls);
+    states[RH_MEMORY_OPTIMIZER] += state * share;
+    states[RH_MEMORY_GRADIENTS] += RH_MASTER_BYTES * share;
+    host[RH_MEMORY_GRADIENTS] += sums ? rh_gradient_bytes(c) * share : 0;
+    if (read) {
+        host[RH_MEMORY_OPTIMIZER] += 2 * state * most;
+        host[RH_MEMORY_GRADIENTS] += 2 * RH_MASTER_BYTES * most;
+    }
+    if (l->weights == RH_PLACE_DEVICE || l->weights == RH_PLACE_NVME)
+        host[RH_MEMORY_WEIGHTS] += rh_weight_bytes(c) * (read ? 2 * most : share);
+}
+
+RhTierBytes rh_states_away(const RhProblem *c, const RhLayout *l, const RhStates *states,
+                           const RhParamCounts *largest)
+{
+    RhTierBytes away = {0};
+    double frac = rh_states_away_frac(l);
     for (int cls = 0; l->states != RH_PLACE_DEVICE && cls < RH_PARAMS_LAST; cls++) {
-        double share = rh_states_away_frac(l) * states->params.of[cls] /
-                       rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
-        double summed =
-            sums && rh_gradients_leave(c, l, (RhParamsClass)cls) ? rh_gradient_bytes(c) : 0;
-        away.optimizer += rh_optimizer_state_bytes(c) * share;
-        away.gradients += (RH_MASTER_BYTES + summed) * share;
-        away.weights += rh_weight_bytes(c) * share;
+        double shards = rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
+        add_away(c, l, (RhParamsClass)cls, frac * states->params.of[cls] / shards,
+                 frac * largest->of[cls] / shards, &away);
+        RhMemoryTier tier = l->weights == RH_PLACE_NVME ? RH_MEMORY_TIER_NVME : RH_MEMORY_TIER_HOST;
+        if (l->weights != RH_PLACE_DEVICE)
+            away.of[tier][RH_MEMORY_WEIGHTS] += held_weights(c, l, states, (RhParamsClass)cls);
     }
     return away;
 }
 
-double rh_away_buffer_bytes(const RhProblem *c, const RhLayout *l, const RhParamCounts *largest)
+double rh_away_buffer_bytes(const RhProblem *c, const RhLayout *l, const RhParamCounts *largest,
+                            const double gather_bytes[RH_PARAMS_LAST])
 {
     double sum = 0, back = rh_train_microbatches(c, l) > 1 ? rh_gradient_bytes(c) : 0;
-    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        RhShares shares = rh_parallelism_shares(c, l, (RhParamsClass)cls);
         if (rh_gradients_leave(c, l, (RhParamsClass)cls))
             sum += (2 * RH_MASTER_BYTES + back) * rh_states_away_frac(l) * largest->of[cls] /
-                   rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
+                   shares.optimizer;
+        if (l->weights != RH_PLACE_DEVICE)
+            sum += (c->stack->prefetch_layers + 1) * gather_bytes[cls] / shares.weights;
+    }
     return sum;
 }
 
@@ -101,23 +149,6 @@ double rh_bucket_bytes(const RhProblem *c, const RhLayout *l)
     int32_t zero = rh_params_degree(l, RH_PARAMS_COMMON);
     double buckets = zero >= 3 ? MIN(c->stack->buckets.value, 1) : c->stack->buckets.value;
     return zero >= 1 ? buckets * c->stack->bucket_params.value * rh_weight_bytes(c) : 0;
-}
-
-double rh_states_wide(const RhProblem *c, const RhStates *states, RhParamsClass cls)
-{
-    double all = states->params.of[cls] + states->frozen.of[cls];
-    return rh_holds_narrow(c) ? all - linear_of(states, cls) : all;
-}
-
-double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *states,
-                         RhParamsClass cls)
-{
-    RhShares shares = rh_parallelism_shares(c, l, cls);
-    bool cast = c->stack->casts_masters && !c->job.narrow_weights &&
-                rh_params_degree(l, cls) >= 3 && shares.optimizer == shares.weights &&
-                rh_has_masters(c);
-    double held = rh_states_wide(c, states, cls) - (cast ? states->params.of[cls] : 0);
-    return rh_weight_bytes(c) * held / shares.weights;
 }
 
 /* The stack counts fp32 moments and masters, read and written, its own gradients, read, and weights,

@@ -115,19 +115,21 @@ static double buffer_bytes(const RhBuild *b)
            rh_codec_kept_bytes(b->c, b->layout, &b->stage_program->states);
 }
 
-/* Records what the stage holds on its host for the whole step. */
+/* Records what the stage holds off its device for the whole step. */
 static void hold_away(RhBuild *b)
 {
-    RhHostBytes away = rh_states_away(b->c, b->layout, &b->stage_program->states);
-    const struct {
-        RhMemoryUse use;
-        double bytes;
-    } held[] = {{RH_MEMORY_WEIGHTS, away.weights},
-                {RH_MEMORY_GRADIENTS, away.gradients},
-                {RH_MEMORY_OPTIMIZER, away.optimizer}};
-    for (size_t i = 0; i < G_N_ELEMENTS(held); i++)
-        if (held[i].bytes > 0)
-            rh_program_add_memory(b->program, RH_MEMORY_TIER_HOST, held[i].use, held[i].bytes);
+    RhParamCounts largest = {0};
+    for (guint i = 0; i < b->stage_program->items->len; i++)
+        for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+            largest.of[cls] =
+                MAX(largest.of[cls],
+                    rh_stage_program_layer(b->stage_program, (int32_t)i)->params.of[cls]);
+    RhTierBytes away = rh_states_away(b->c, b->layout, &b->stage_program->states, &largest);
+    for (int tier = 0; tier < RH_MEMORY_TIER_LAST; tier++)
+        for (int use = 0; use < RH_MEMORY_LAST; use++)
+            if (away.of[tier][use] > 0)
+                rh_program_add_memory(b->program, (RhMemoryTier)tier, (RhMemoryUse)use,
+                                      away.of[tier][use]);
 }
 
 /* Records the memory that the stage holds for the whole step. */

@@ -35,7 +35,7 @@ typedef struct {
     int32_t begin_index;
     /* COMMUNICATE, 0: the input is ready now. k: the start waits for the run that was current when
      * the k-th latest communication of its lane was issued, because that frees the buffer; no wait
-     * if there were fewer. COPY of activations: 0, or 1 to wait for the layer's copy out. */
+     * if there were fewer. COPY: likewise; of activations: 1, behind the layer's copy out, too. */
     int16_t ahead;
     int16_t buffers; /* COMMUNICATE: number of extra buffers of `bytes`; 0: works in place */
     uint8_t kind;    /* RhInstrKind */
@@ -44,7 +44,7 @@ typedef struct {
     uint8_t group, op, phase; /* COMMUNICATE: RhGroupKind, RhOp, RhPhase; COPY: the group of its
                                  class of parameters, RhPhase */
     uint8_t from, to;         /* COPY: RhMemoryTier */
-    uint32_t after; /* COPY: bits of the lanes whose latest communication or copy must have ended */
+    uint32_t after; /* bits of the lanes whose latest communication or copy must have ended, too */
 } RhInstr;
 
 /* A range of a stage program's instructions. */

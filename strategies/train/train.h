@@ -65,6 +65,7 @@ typedef struct {
     double tier_peak_bytes[RH_MEMORY_TIER_LAST]; /* of that stage; HBM: peak_bytes */
     /* Host memory of the node that needs most: sum of the peaks of its ranks. */
     double host_bytes;
+    double nvme_bytes; /* of its drives, likewise */
 } RhTrainMemory;
 RhTrainMemory rh_train_memory(const RhProblem *c, const RhLayout *layout);
 /* Return the memory in bytes of the platform's first device, and the least of the devices of a

@@ -235,6 +235,10 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     if (drawn.shard == 0 && drawn.offload < 100) { /* no draw more */
         drawn.states = RH_PLACE_HOST;
         drawn.states_percent = drawn.tensor_overlap ? 40 : 100;
+        if (drawn.zero == 3 && drawn.hpz == 0 && drawn.states_percent == 100) {
+            drawn.states = drawn.offload ? RH_PLACE_NVME : RH_PLACE_HOST;
+            drawn.weights = drawn.kv == RH_CONTEXT_GATHER ? RH_PLACE_NVME : RH_PLACE_HOST;
+        }
     }
     drawn = rh_train_canonical(&k->c, &drawn);
     if (rh_train_legal(&k->c, &drawn, NULL))
@@ -306,7 +310,7 @@ static const struct {
 
 static void the_closed_form_is_the_ledgers_peak(void)
 {
-    int32_t rings = 0, pairs = 0, offloads = 0, hosted = 0, again = 0,
+    int32_t rings = 0, pairs = 0, offloads = 0, hosted = 0, brought = 0, again = 0,
             drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
@@ -326,7 +330,8 @@ static void the_closed_form_is_the_ledgers_peak(void)
             check_layout(&k, &l);
             rings += l.cp > 1;
             offloads += l.offload > 0;
-            hosted += l.states == RH_PLACE_HOST;
+            hosted += l.states != RH_PLACE_DEVICE;
+            brought += l.weights != RH_PLACE_DEVICE;
             again += l.recomputed_layers_count > 0;
             pairs += l.overlap == RH_OVERLAP_PAIRS;
             drawn[l.schedule]++;
@@ -335,7 +340,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
     gsl_rng_free(rng);
     gsl_rng_free(asked);
     CU_ASSERT_TRUE(rings >= DRAWS / 2 && pairs >= DRAWS / 16 && offloads >= DRAWS &&
-                   hosted >= DRAWS && again >= DRAWS);
+                   hosted >= DRAWS && brought >= DRAWS / 16 && again >= DRAWS);
     for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
         CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 8);
 }

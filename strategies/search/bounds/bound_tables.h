@@ -261,6 +261,7 @@ typedef struct {
 typedef struct {
     double gathers_s, gradients_s, moving_s; /* lanes of parameters and gradients; RhLaneCommTime */
     double copies_s;                         /* to host memory; the way back takes as long */
+    double weights_s;                        /* from host memory or drives */
 } RhStepCommTime;
 
 /* Communication time of one stage, as the closed form reads it. */

@@ -377,11 +377,14 @@ static double sums_s(const Terms *t, double worst)
         const RhStageCommTime *f = sums_of(t, s);
         double links = f->step.moving_s + t->m * f->step_each.moving_s + f->end_s + f->optimizer_s;
         double copies = f->step.copies_s + t->m * f->step_each.copies_s;
+        double weights = f->step.weights_s + t->m * f->step_each.weights_s;
         end = s + f->alike_count;
         Latest latest = latest_of(t, s, end);
         worst = rh_max_d(worst, rh_max_d(links, gradients_s(t, s, &latest)));
         if (copies > 0) /* none before the stage begins, and its last backward waits for the last */
             worst = rh_max_d(worst, fill_s(t, s) + copies + f->end_s + f->optimizer_s);
+        if (weights > 0) /* the last backward waits for the last of them */
+            worst = rh_max_d(worst, weights + f->end_s + f->optimizer_s);
         worst = pipeline_s(t, s, end, latest.work_s, worst);
     }
     return worst;

@@ -163,7 +163,8 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
     RhGradientBytes gradients = rh_gradients_each(model_cost->c, l);
     RhStagePeaks *under = peaks_of(s, rooms, profile, &gradients);
     RhStagePeak *peaks = under->of_stage;
-    g_autofree double *host = rh_train_copies(l) ? g_new0(double, l->pp) : NULL;
+    g_autofree double *host = rh_train_copies(l) ? g_new0(double, 2 * l->pp) : NULL;
+    double *drives = host ? host + l->pp : NULL;
     RhStageMemory fixed = {0};
     for (int32_t stage = 0, like = 0, known = -1; stage < l->pp;
          stage = all || stage == 0 ? stage + 1 : MAX(stage + 1, l->pp - 1)) {
@@ -181,7 +182,9 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
             fixed = rh_stage_memory_of(model_cost, &rooms->held[like], l);
         known = like;
         if (host)
-            host[stage] = fixed.host_bytes + in_flight->host;
+            host[stage] = fixed.tier_bytes[RH_MEMORY_TIER_HOST] + in_flight->host;
+        if (drives)
+            drives[stage] = fixed.tier_bytes[RH_MEMORY_TIER_NVME];
         if (less)
             continue;
         RhTrainMemory m = rh_stage_memory_with(&fixed, in_flight, stage);
@@ -192,7 +195,8 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
         fullest = rh_max_d(fullest, m.peak_bytes / room);
     }
     worst.host_bytes = host ? rh_train_host_bytes(model_cost->c, l, host) : 0;
-    if (isfinite(most_bytes) && !rh_train_host_holds(model_cost->c, worst.host_bytes))
+    worst.nvme_bytes = drives ? rh_train_host_bytes(model_cost->c, l, drives) : 0;
+    if (isfinite(most_bytes) && !rh_train_host_holds(model_cost->c, &worst))
         return false;
     *out = worst;
     return true;

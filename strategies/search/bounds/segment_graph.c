@@ -268,7 +268,9 @@ static double ends_s(RhSegmentGraph *g)
         run_to_meeting(g, s);
         latest =
             rh_max_d(latest, rh_max_d(s->compute_s, s->pending_s) + s->flows->sums.optimizer_s);
-        latest = rh_max_d(latest, rh_max_d(s->lane_s[RH_LANE_HOST], s->lane_s[RH_LANE_STATES_IN]));
+        latest = rh_max_d(
+            latest, rh_max_d(s->lane_s[RH_LANE_HOST], rh_max_d(s->lane_s[RH_LANE_STATES_IN],
+                                                               s->lane_s[RH_LANE_DRIVES_OUT])));
     }
     return latest;
 }

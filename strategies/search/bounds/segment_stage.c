@@ -109,13 +109,26 @@ void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhLayerTim
         wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
 }
 
+/* Returns when these lanes are free. */
+static double lanes_s(const RhSegmentStage *s, uint32_t lanes)
+{
+    double latest = (double)-INFINITY;
+    for (int lane = 0; lanes >> lane; lane++)
+        if (lanes & RH_LANE_BIT(lane))
+            latest = rh_max_d(latest, s->lane_s[lane]);
+    return latest;
+}
+
 /* Returns when the steps that a communication depends on are done. */
 static double ready_s(const RhSegmentStage *s, const RhInstr *step)
 {
     int32_t ring = s->flows->stage_program->ahead_most;
+    double ready = s->sent_count >= step->ahead && step->ahead > 0
+                       ? s->sent_s[(s->sent_count - step->ahead) % ring]
+                       : 0;
     if (step->ahead == 0)
-        return rh_max_d(s->compute_s, s->pending_s);
-    return s->sent_count >= step->ahead ? s->sent_s[(s->sent_count - step->ahead) % ring] : 0;
+        ready = rh_max_d(s->compute_s, s->pending_s);
+    return rh_max_d(ready, lanes_s(s, step->after));
 }
 
 /* A gather and a scatter that could begin at one time share a link until the one with fewer bytes is over, but
@@ -186,14 +199,14 @@ static void begin_ahead(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i, i
 }
 
 /* Activations come back as soon as what ran when the copy before was sent for is done; that their own way
- * out comes before is left out. */
+ * out comes before is left out. Weights are taken to be sent for at once. */
 static void copy(RhSegmentStage *s, const RhInstr *step, double seconds)
 {
     double ready = rh_max_d(s->compute_s, s->pending_s), *lane_s = &s->lane_s[step->lane];
-    for (int lane = 0; step->after >> lane; lane++)
-        if (step->after & RH_LANE_BIT(lane))
-            ready = rh_max_d(ready, s->lane_s[lane]);
-    if (step->ahead > 0) {
+    ready = rh_max_d(ready, lanes_s(s, step->after));
+    if (step->lane == RH_LANE_WEIGHTS_IN && step->ahead > 0) {
+        ready = *lane_s;
+    } else if (step->ahead > 0) {
         ready = s->copied_s;
         s->copied_s = s->compute_s;
     }

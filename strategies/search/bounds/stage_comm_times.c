@@ -26,6 +26,7 @@ static RhStepCommTime over_step(const RhCommSteps *f, bool each)
         total.gradients_s += times * sums[i]->lane_s[RH_LANE_DP];
         total.gathers_s += times * sums[i]->lane_s[RH_LANE_GATHER];
         total.copies_s += times * sums[i]->lane_s[RH_LANE_COPY_OUT];
+        total.weights_s += times * sums[i]->lane_s[RH_LANE_WEIGHTS_IN];
         total.moving_s += times * sums[i]->moving_s;
     }
     return total;
@@ -43,7 +44,7 @@ static double first_wait_s(const RhCommSteps *f)
         const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
         if (step->kind == RH_INSTR_RUN)
             break;
-        if (step->kind == RH_INSTR_COMMUNICATE)
+        if (step->kind == RH_INSTR_COMMUNICATE || step->lane == RH_LANE_WEIGHTS_IN)
             wait += f->step_s[i];
         else
             awaited = MAX(awaited, step->begin_index);
@@ -120,23 +121,46 @@ static double moving_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage
                                                 (RhOp)step->op, step->bytes));
 }
 
-/* Bytes per second of a copy that has its links for itself. */
-static double copy_rate(const RhPlatform *p, const RhInstr *step)
+/* Bytes per second of a copy that shares a node's memory and drives with so many others, and has its
+ * link to the host for itself. */
+static double copy_rate(const RhPlatform *p, const RhInstr *step, int32_t sharers)
 {
-    return step->from == step->to ? p->host_memory_bytes_per_s.value : p->host_bytes_per_s.value;
+    bool device = step->from == RH_MEMORY_TIER_HBM || step->to == RH_MEMORY_TIER_HBM;
+    bool drives = step->from == RH_MEMORY_TIER_NVME || step->to == RH_MEMORY_TIER_NVME;
+    if (step->from == step->to)
+        return p->host_memory_bytes_per_s.value / sharers;
+    return fmin(device ? p->host_bytes_per_s.value : (double)INFINITY,
+                drives ? p->nvme_bytes_per_s.value / sharers : (double)INFINITY);
+}
+
+/* Ranks of the stage that share what a node has once, its memory's rate and its drives', and are at the
+ * same copy at once, as all are that lie alike; 1 where they may not. */
+static int32_t sharers_of(const RhBoundCache *s, const RhGroupNetwork *net, const RhLayout *l,
+                          int32_t stage)
+{
+    const RhPlatform *p = s->c->platform;
+    RhGrid grid = rh_grid(l);
+    int32_t run = grid.stride[RH_DIM_PP], first = stage * run, sum = 0;
+    if (!net->uniform || p->link_changes->len + p->gpu_speeds->len > 0)
+        return 1;
+    int32_t end = MIN((rh_platform_node_of(p, first) + 1) * p->gpus_per_node, s->c->job.gpus);
+    for (int32_t gpu = first; gpu < end; gpu++)
+        sum += gpu / run % l->pp == stage;
+    return sum;
 }
 
 static void time_steps(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhCommSteps *f)
 {
     f->step_s = g_new0(double, 2 * (f->stage_program->steps->len + 1));
     f->moving_s = f->step_s + f->stage_program->steps->len + 1;
+    int32_t sharers = rh_train_copies(f->layout) ? sharers_of(s, net, f->layout, stage) : 1;
     for (guint i = 0; i < f->stage_program->steps->len; i++) {
         const RhInstr *step = rh_stage_program_instr(f->stage_program, (int32_t)i);
         if (step->kind == RH_INSTR_KERNEL)
             f->step_s[i] =
                 rh_sequence_kernel_s(s->c, rh_stage_program_kernel(f->stage_program, step));
         if (step->kind == RH_INSTR_COPY)
-            f->step_s[i] = step->bytes / copy_rate(s->c->platform, step);
+            f->step_s[i] = step->bytes / copy_rate(s->c->platform, step, sharers);
         if (step->kind != RH_INSTR_COMMUNICATE)
             continue;
         f->step_s[i] = rh_bound_collective_s(s, net, stage, (RhGroupKind)step->group,

@@ -97,8 +97,8 @@ RhRehearsal *rh_run_metrics_new(const RhProblem *c, const RhLayout *layout)
     r->layout = *layout;
     r->memory = rh_train_memory(c, layout);
     r->memory_capacity_bytes = rh_train_stage_capacity(c, layout, r->memory.stage);
-    r->fits = r->memory.peak_bytes <= r->memory_capacity_bytes &&
-              rh_train_host_holds(c, r->memory.host_bytes);
+    r->fits =
+        r->memory.peak_bytes <= r->memory_capacity_bytes && rh_train_host_holds(c, &r->memory);
     rh_run_metrics_record(c, r);
     return r;
 }

@@ -8,7 +8,9 @@
  * With ZeRO-0 and 1 gradients are summed on the device and leave when the optimizer runs, as those of
  * Megatron-LM's HybridDeviceOptimizer do. The host updates the layers one behind another, reading and
  * writing what a device's optimizer does, at the rate of the memory that it shares with the node's
- * other ranks, and a layer's weights go back while the next one is updated. Where gradients are clipped
+ * other ranks, and a layer's weights go back while the next one is updated. States on drives are read
+ * ahead of that, gradients with them, when the layer before is done, and written behind it
+ * (ZeRO-Infinity: Rajbhandari et al. 2021, arXiv 2104.07857, section 5.2.2). Where gradients are clipped
  * it waits for their norm, else it begins with the first that are there. */
 #include "base/error.h"
 #include "strategies/train/parallelism/parallelism.h"
@@ -21,23 +23,36 @@ static double share_of(const RhStageProgramWriter *w, int32_t item, int cls)
            s->shares[cls].optimizer;
 }
 
-static RhInstr copy(RhMemoryTier from, RhMemoryTier to, RhParamsClass cls, int32_t item)
+static RhInstr copy(RhLane lane, RhMemoryTier from, RhMemoryTier to, RhParamsClass cls,
+                    int32_t item)
 {
-    return (RhInstr){.lane = from == to                  ? RH_LANE_HOST
-                             : to == RH_MEMORY_TIER_HOST ? RH_LANE_STATES_OUT
-                                                         : RH_LANE_STATES_IN,
+    return (RhInstr){.lane = (uint8_t)lane,
                      .from = (uint8_t)from,
                      .to = (uint8_t)to,
                      .group = (uint8_t)rh_params_group(cls),
-                     .phase = from == to ? RH_PHASE_OPTIMIZER : RH_PHASE_PARAMETER,
+                     .phase = RH_PHASE_OPTIMIZER,
                      .item = item,
                      .begin_index = -1};
+}
+
+/* Copies between the host and its drives. */
+static void move(RhStageProgramWriter *w, bool out, int32_t item, int cls, const char *label,
+                 double bytes, uint32_t after)
+{
+    RhInstr step = copy(out ? RH_LANE_DRIVES_OUT : RH_LANE_DRIVES_IN,
+                        out ? RH_MEMORY_TIER_HOST : RH_MEMORY_TIER_NVME,
+                        out ? RH_MEMORY_TIER_NVME : RH_MEMORY_TIER_HOST, (RhParamsClass)cls, item);
+    step.label = label;
+    step.bytes = bytes;
+    step.after = after;
+    rh_stage_program_copy(w, step);
 }
 
 static void send_gradients(RhStageProgramWriter *w, int32_t item, int cls, double bytes,
                            int16_t buffers, uint32_t after)
 {
-    RhInstr out = copy(RH_MEMORY_TIER_HBM, RH_MEMORY_TIER_HOST, (RhParamsClass)cls, item);
+    RhInstr out =
+        copy(RH_LANE_STATES_OUT, RH_MEMORY_TIER_HBM, RH_MEMORY_TIER_HOST, (RhParamsClass)cls, item);
     out.label = "offload gradients";
     out.phase = RH_PHASE_GRADIENT;
     out.bytes = bytes;
@@ -49,7 +64,8 @@ static void send_gradients(RhStageProgramWriter *w, int32_t item, int cls, doubl
 /* Brings back the sum of earlier micro-batches. */
 static void load_sums(RhStageProgramWriter *w, int32_t item, int cls, double bytes)
 {
-    RhInstr in = copy(RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_HBM, (RhParamsClass)cls, item);
+    RhInstr in =
+        copy(RH_LANE_STATES_IN, RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_HBM, (RhParamsClass)cls, item);
     in.label = "load gradients";
     in.phase = RH_PHASE_GRADIENT;
     in.bytes = bytes;
@@ -57,21 +73,40 @@ static void load_sums(RhStageProgramWriter *w, int32_t item, int cls, double byt
     rh_stage_program_copy(w, in);
 }
 
-/* Updates a layer's parameters on the host and sends the weights back. */
+/* Sends updated weights to where they are from step to step, behind the host's work on them. */
+static void store_weights(RhStageProgramWriter *w, int32_t item, int cls, double bytes)
+{
+    const RhLayout *l = w->stage_program->layout;
+    RhInstr in =
+        copy(RH_LANE_STATES_IN, RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_HBM, (RhParamsClass)cls, item);
+    in.label = "load weights";
+    in.phase = RH_PHASE_PARAMETER;
+    in.bytes = bytes;
+    in.after = RH_LANE_BIT(RH_LANE_HOST);
+    if (l->weights == RH_PLACE_DEVICE)
+        rh_stage_program_copy(w, in);
+    else if (l->weights == RH_PLACE_NVME)
+        move(w, true, item, cls, "store weights", bytes, RH_LANE_BIT(RH_LANE_HOST));
+}
+
+/* Updates a layer's parameters on the host. */
 static void update(RhStageProgramWriter *w, int32_t item, int cls)
 {
     const RhProblem *c = w->stage_program->model_cost->c;
-    double share = share_of(w, item, cls);
-    RhInstr work = copy(RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_HOST, (RhParamsClass)cls, item);
+    bool drives = w->stage_program->layout->states == RH_PLACE_NVME;
+    double share = share_of(w, item, cls), state = rh_optimizer_state_bytes(c);
+    RhInstr work =
+        copy(RH_LANE_HOST, RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_HOST, (RhParamsClass)cls, item);
     work.label = "optimizer on the host";
     work.bytes = rh_optimizer_bytes(c) * share;
-    work.after = RH_LANE_BIT(RH_LANE_STATES_OUT);
+    work.after = RH_LANE_BIT(RH_LANE_STATES_OUT) | (drives ? RH_LANE_BIT(RH_LANE_DRIVES_IN) : 0);
+    if (drives)
+        move(w, false, item, cls, "load states", (state + RH_MASTER_BYTES) * share,
+             RH_LANE_BIT(RH_LANE_HOST));
     rh_stage_program_copy(w, work);
-    RhInstr in = copy(RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_HBM, (RhParamsClass)cls, item);
-    in.label = "load weights";
-    in.bytes = rh_weight_bytes(c) * share;
-    in.after = RH_LANE_BIT(RH_LANE_HOST);
-    rh_stage_program_copy(w, in);
+    if (drives)
+        move(w, true, item, cls, "store states", state * share, RH_LANE_BIT(RH_LANE_HOST));
+    store_weights(w, item, cls, rh_weight_bytes(c) * share);
 }
 
 static bool leaves(const RhStageProgramWriter *w, int cls)
@@ -108,6 +143,9 @@ static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
             behind |= RH_LANE_BIT(RH_LANE_STATES_IN);
         }
         send_gradients(w, item, cls, (slot->last ? RH_MASTER_BYTES : width) * share, 2, behind);
+        if (slot->last && s->layout->states == RH_PLACE_NVME)
+            move(w, true, item, cls, "store gradients", RH_MASTER_BYTES * share,
+                 RH_LANE_BIT(RH_LANE_STATES_OUT));
         if (slot->last && updates_early(w, cls))
             update(w, item, cls);
     }
@@ -137,6 +175,15 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
                        "states=host: nothing says how quick the memory of %s's hosts is, which "
                        "their optimizer reads and writes\n"
                        "help: give it host.memory_bandwidth, of a node's sockets together",
+                       c->platform->name);
+    if (l->states == RH_PLACE_NVME && l->zero < 3)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "states=nvme: states are shared out before they leave for drives, and "
+                       "gradients leave behind them\nhelp: `zero=3`");
+    if (l->states == RH_PLACE_NVME && c->platform->nvme_bytes_per_s.value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "states=nvme: %s has no drives\n"
+                       "help: give it nvme.bandwidth, of a node and direction",
                        c->platform->name);
     if (c->stack->frees_gradients || c->stack->casts_masters)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -32,7 +32,9 @@ static int32_t stage_of_sharding(const RhStageProgramWriter *w, int cls)
 static void gather(RhStageProgramWriter *w, RhGroupKind group, double bytes, int32_t ahead,
                    int32_t buffers)
 {
+    bool copied = w->stage_program->layout->weights != RH_PLACE_DEVICE;
     rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_GATHER,
+                                              .after = copied ? RH_LANE_BIT(RH_LANE_WEIGHTS_IN) : 0,
                                               .group = (uint8_t)group,
                                               .op = RH_OP_ALL_GATHER,
                                               .phase = RH_PHASE_PARAMETER,

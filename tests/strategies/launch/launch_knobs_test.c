@@ -34,6 +34,12 @@ static void draw_rest(GRand *dice, RhLayout *l)
                        ? (RhRecompute)(RH_RECOMPUTE_NORM | (rarely(dice) ? RH_RECOMPUTE_CORE : 0))
                        : RH_RECOMPUTE_NONE;
     l->offload = rarely(dice) && l->recompute == RH_RECOMPUTE_NONE ? 25 : 0;
+    if (l->microbatch == 4) { /* no draw more */
+        l->states = l->hpz == 4 ? RH_PLACE_NVME : RH_PLACE_HOST;
+        l->states_percent = l->recompute == RH_RECOMPUTE_FULL ? 50 : 100;
+        l->weights = l->zero == 3 && l->hpz == 0 && l->states_percent == 100 ? RH_PLACE_HOST
+                                                                             : RH_PLACE_DEVICE;
+    }
     if (rarely(dice) && l->recompute != RH_RECOMPUTE_NONE) {
         l->recomputed_layers_count = 1;
         l->recomputed_layers[0] = (int16_t)ONE_OF(some);

@@ -98,6 +98,55 @@ static void updates_begin_with_the_first_gradients(void)
                    train_step_s(&k.c, &late, false) - 0.5 * work_s);
 }
 
+/* Shares of weights come in ahead of forward and of backward, and do not go back. */
+static void weights_come_in_for_each_pass(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
+    double share = params_of(&k) / 8;
+    Copied states = copied(&k, "dp8,zero3,mb4,states=host"),
+           both = copied(&k, "dp8,zero3,mb4,states=host,weights=host");
+    RH_CHECK_CLOSE(states.in, 2 * share, 1e-9);
+    RH_CHECK_CLOSE(both.in, 2 * 2 * share, 1e-9); /* the tied matrix once a pass */
+    RhLayout l = train_layout(&k, "dp8,zero3,mb4,states=host,weights=host"),
+             on_drives = train_layout(&k, "dp8,zero3,mb4,states=nvme,weights=nvme");
+    RhTrainMemory host = rh_train_memory(&k.c, &l), drives = rh_train_memory(&k.c, &on_drives);
+    CU_ASSERT_EQUAL(host.at_peak_bytes[RH_MEMORY_WEIGHTS], 0);
+    RH_CHECK_CLOSE(host.host_bytes, 8 * 18 * share, 1e-9);
+    RH_CHECK_CLOSE(drives.nvme_bytes, 8 * 18 * share, 1e-9);
+    CU_ASSERT_TRUE(drives.host_bytes > 0 && drives.host_bytes < 0.5 * host.host_bytes);
+}
+
+/* States on drives are read and written whole, gradients written and read. */
+static void drives_are_crossed_twice(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
+    g_autoptr(RhProgram) p = train_build(&k, "dp8,zero3,mb4,states=nvme,weights=nvme");
+    const RhRole *r = rh_program_role(p, 0);
+    double read = 0, written = 0, share = params_of(&k) / 8;
+    for (int32_t i = r->tasks_first; i < r->tasks_first + r->tasks_count; i++) {
+        const RhTask *t = rh_program_task(p, i);
+        bool copies = t->kind == RH_TASK_COPY;
+        read +=
+            copies && t->from == RH_MEMORY_TIER_NVME && t->to == RH_MEMORY_TIER_HOST ? t->bytes : 0;
+        written += copies && t->to == RH_MEMORY_TIER_NVME ? t->bytes : 0;
+    }
+    RH_CHECK_CLOSE(read, 16 * share, 1e-9);
+    RH_CHECK_CLOSE(written, (4 + 12 + 2) * share, 1e-9);
+}
+
+/* Weights that come in slower than they are used are all that a step waits for. */
+static void a_slow_link_is_the_step(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
+    RhLayout l = train_layout(&k, "dp8,zero3,mb1,states=host,weights=host");
+    k.platform->host_memory_bytes_per_s.value = 1e15;
+    k.platform->host_bytes_per_s.value = 1e8;
+    Copied bytes = copied(&k, "dp8,zero3,mb1,states=host,weights=host");
+    double step_s = train_step_s(&k.c, &l, false), bound_s = train_segment_s(&k.c, &l);
+    CU_ASSERT_TRUE(step_s > bytes.in / 1e8 && step_s < 1.2 * (bytes.in + bytes.out) / 1e8);
+    CU_ASSERT_TRUE(bound_s <= step_s * (1 + 1e-9) && bound_s > 0.8 * step_s);
+}
+
 /* A drive's or a CPU's rate that nobody gave is no rate. */
 static void a_host_of_unknown_rate_is_refused(void)
 {
@@ -116,9 +165,13 @@ static void a_host_of_unknown_rate_is_refused(void)
 /* Bounds stay below what is rehearsed, and near it where the host's work is long. */
 static void bounds_count_the_hosts_work(void)
 {
-    static const char *const layouts[] = {
-        "dp8,zero2,mb1,states=host", "dp8,zero1,mb4,states=host", "tp2,dp4,zero3,mb2,states=host",
-        "pp2,dp4,zero1,mb1,states=host,hosted=50", "pp2,dp4,zero2,mb1,states=host"};
+    static const char *const layouts[] = {"dp8,zero2,mb1,states=host",
+                                          "dp8,zero1,mb4,states=host",
+                                          "tp2,dp4,zero3,mb2,states=host",
+                                          "pp2,dp4,zero1,mb1,states=host,hosted=50",
+                                          "pp2,dp4,zero2,mb1,states=host",
+                                          "dp8,zero3,mb1,states=host,weights=host",
+                                          "dp8,zero3,mb1,states=nvme,weights=nvme"};
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
@@ -137,6 +190,9 @@ int main(void)
             {"the_host_works_at_the_rate_that_its_gpus_share",
              the_host_works_at_the_rate_that_its_gpus_share},
             {"updates_begin_with_the_first_gradients", updates_begin_with_the_first_gradients},
+            {"weights_come_in_for_each_pass", weights_come_in_for_each_pass},
+            {"drives_are_crossed_twice", drives_are_crossed_twice},
+            {"a_slow_link_is_the_step", a_slow_link_is_the_step},
             {"a_host_of_unknown_rate_is_refused", a_host_of_unknown_rate_is_refused},
             {"bounds_count_the_hosts_work", bounds_count_the_hosts_work},
             {0}});

@@ -125,6 +125,10 @@ static bool draw_layout(gsl_rng *rng, const RhProblem *c, RhLayout *out)
     if ((layers + l.tp + l.microbatch + (int32_t)l.recompute) % 3 == 0) { /* no draw more */
         l.states = RH_PLACE_HOST;
         l.states_percent = l.tp % 2 ? 100 : 30;
+        if (l.zero == 3 && l.hpz == 0 && l.states_percent == 100) {
+            l.weights = l.microbatch % 2 ? RH_PLACE_HOST : RH_PLACE_NVME;
+            l.states = l.pp > 1 ? RH_PLACE_NVME : RH_PLACE_HOST;
+        }
     }
     draw_stages(rng, layers, &l);
     draw_again(rng, c, &l);
