@@ -153,14 +153,15 @@ RH_KNOB(int32_t, recomputed_layers_count, .key = "relayers", .json = "recomputed
         .about =
             "how many layers of each chunk are recomputed, its first; one number: of all chunks; "
             "all, or least: as few as fit")
-RH_KNOB(
-    int32_t, offload, .key = "offload", .high = 100, .quiet = true, .column = RH_COLUMN_VARIES,
-    .title = rh_knob_title_offload, .outside = "activations offloaded to the host",
-    .outside_next = rh_knob_offload_instead, .outside_lacks = "recomputes nothing", .instead = true,
-    .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "offload=50",
-    .about = "so many percent of what layers keep for backward wait in the host's memory, copied "
-             "out and back beside kernels; planned in the place of recomputation where the "
-             "framework does so")
+RH_KNOB(int32_t, offload, .key = "activations", .alias = "offload", .json = "offload", .high = 100,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_offload,
+        .outside = "activations offloaded to the host", .outside_next = rh_knob_offload_instead,
+        .outside_lacks = "recomputes nothing", .instead = true,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "activations=50",
+        .about =
+            "so many percent of what layers keep for backward wait in the host's memory, copied "
+            "out and back beside kernels; planned in the place of recomputation where the "
+            "framework does so")
 RH_KNOB(RhPipelineKind, schedule, .key = "schedule", .names = rh_pipeline_kind_names, .low = 1,
         .high = RH_PIPELINE_LAST - 1, .otherwise = RH_PIPELINE_1F1B, .head = "sched",
         .column = RH_COLUMN_VARIES, .cell = rh_knob_cell_schedule, .title = rh_knob_title_schedule,

@@ -43,10 +43,15 @@ uint64_t rh_knobs_before(int32_t part)
     return bits;
 }
 
+static bool is_called(const char *name, const char *key, size_t length)
+{
+    return name && strlen(name) == length && strncmp(name, key, length) == 0;
+}
+
 const RhKnob *rh_knob_find(const char *key, size_t length)
 {
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (strlen(knob->key) == length && strncmp(knob->key, key, length) == 0)
+        if (is_called(knob->key, key, length) || is_called(knob->alias, key, length))
             return knob;
     return NULL;
 }

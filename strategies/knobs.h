@@ -39,6 +39,7 @@ enum {
 typedef struct RhKnob {
     const char *key;          /* in the text form and on the command line: "mb" */
     const char *json;         /* in JSON and CSV, where that differs: "microbatch" */
+    const char *alias;        /* an older key, read and never written; NULL: none */
     size_t offset;            /* in RhLayout */
     size_t size;              /* of int32_t, an enum (both 4), or bool (1) */
     int32_t low, high;        /* values there are, both included */

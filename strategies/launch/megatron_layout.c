@@ -186,7 +186,8 @@ void rh_megatron_read_dispatcher(RhLaunchReading *r, const char *text)
 
 char *rh_megatron_write_shared(const RhLaunchText *t)
 {
-    return t->layout->zero >= 1 ? g_strdup("") : NULL;
+    bool hosted = t->layout->states != RH_PLACE_DEVICE; /* with one replica zero says nothing */
+    return t->layout->zero >= 1 || hosted ? g_strdup("") : NULL;
 }
 
 void rh_megatron_read_shared(RhLaunchReading *r, const char *text)

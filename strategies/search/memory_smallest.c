@@ -4,6 +4,7 @@
 
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/space.h"
+#include "strategies/train/open_knobs.h"
 
 RhTrainingStates rh_training_states(const RhProblem *c)
 {
@@ -22,11 +23,23 @@ double rh_training_states_bytes(const RhTrainingStates *s)
     return s->weights + s->gradients + s->optimizer;
 }
 
+/* May some of the layouts that are asked for have states in the host's memory? */
+static bool may_leave(const RhPlanOptions *o)
+{
+    const RhKnob *states = rh_train_host_knobs()[0];
+    bool leave = false;
+    for (int32_t i = 0; i < o->constraints_count; i++)
+        leave |= o->constraints[i].knob == states && o->constraints[i].value > 0;
+    return leave;
+}
+
 /* Can the states fit? All GPUs together hold them at least once, so one of them holds its share or
  * more. The factor allows for rounding. */
-static bool states_fit(const RhProblem *c, double most_bytes)
+static bool states_fit(const RhProblem *c, const RhPlanOptions *o, double most_bytes)
 {
     RhTrainingStates states = rh_training_states(c);
+    if (may_leave(o))
+        return true;
     return rh_training_states_bytes(&states) / c->job.gpus * (1 - 1e-9) <= most_bytes;
 }
 
@@ -48,7 +61,7 @@ RhSmallestMemory rh_memory_smallest(const RhProblem *c, const RhPlanOptions *o, 
                                     double most_bytes)
 {
     Search s = {.least = {.peak_bytes = most_bytes}};
-    if (!states_fit(c, most_bytes))
+    if (!states_fit(c, o, most_bytes))
         return s.least;
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     cache->deadline = deadline;

@@ -71,6 +71,7 @@ typedef enum {
     RH_CHANGE_NONE,
     RH_CHANGE_CONSTRAINT,  /* one is given up */
     RH_CHANGE_CONSTRAINTS, /* all are */
+    RH_CHANGE_STATES,      /* the optimizer's states leave the device; value 1: weights, too */
     RH_CHANGE_GPUS,
     RH_CHANGE_GRADIENTS, /* gradients in 16 bits, which changes the numerics */
     RH_CHANGE_BATCH,
@@ -81,7 +82,8 @@ typedef enum {
  * nothing does). */
 typedef struct {
     RhChangeKind kind;
-    int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number; GRADIENTS: bytes */
+    int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number; GRADIENTS: bytes;
+                              STATES: 0 or 1 */
     RhConstraint constraint; /* CONSTRAINT: the one */
     char *effect;            /* owned */
     double peak_bytes;       /* the least that any layout needs then */

@@ -8,6 +8,7 @@
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/memory_smallest.h"
 #include "strategies/train/block_cost.h"
+#include "strategies/train/open_knobs.h"
 
 char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
 {
@@ -290,6 +291,26 @@ static void try_without_constraints(Search *s)
         try_constraints(s, NULL, 0, (RhSmallestChange){.kind = RH_CHANGE_CONSTRAINTS});
 }
 
+/* Tries with states, then with weights, too, in the host's memory, where nothing is said of them. */
+static void try_states_on_host(Search *s)
+{
+    const RhKnob *const *knobs = rh_train_host_knobs();
+    int32_t count = s->o->constraints_count;
+    g_autoptr(GArray) more = g_array_new(FALSE, FALSE, sizeof(RhConstraint));
+    for (int32_t i = 0; i < count; i++) {
+        for (int32_t k = 0; knobs[k]; k++)
+            if (s->o->constraints[i].knob == knobs[k])
+                return;
+        g_array_append_val(more, s->o->constraints[i]);
+    }
+    for (int32_t k = 0; knobs[k]; k++) {
+        g_array_append_val(more, ((RhConstraint){.knob = knobs[k], .value = RH_PLACE_HOST}));
+        if (try_constraints(s, &g_array_index(more, RhConstraint, 0), (int32_t)more->len,
+                            (RhSmallestChange){.kind = RH_CHANGE_STATES, .value = k}))
+            return;
+    }
+}
+
 /* Orders constraints: fixed values before limits, then by name. */
 static int by_constraint(const RhConstraint *a, const RhConstraint *b)
 {
@@ -319,6 +340,7 @@ void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDe
     int32_t node = c->platform->gpus_per_node;
     plan->states = rh_training_states(c);
     try_without_constraints(&s);
+    try_states_on_host(&s);
     try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
     try_gradients(&s);
     /* more samples help only where there are too few for every GPU to be a replica */

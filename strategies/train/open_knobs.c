@@ -11,6 +11,8 @@ RhLayout rh_train_plain_cut(const RhLayout *cut, RhOrder order)
     l.zero = l.shard = l.hpz = 0;
     l.outer = l.qwz = false;
     l.codec = RH_CODEC_NONE;
+    l.states = l.weights = RH_PLACE_DEVICE; /* copies of shares that are open would be too much */
+    l.states_percent = 100;
     l.recompute = RH_RECOMPUTE_NONE;
     l.recomputed_layers_count = l.stage_layers_count = l.offload = 0;
     l.partition = RH_PARTITION_EVEN;
@@ -83,4 +85,10 @@ bool rh_train_settle_layout(const RhProblem *c, RhLayout *layout, GError **error
     *layout = rh_train_canonical(c, &l);
     rh_train_settle(c, layout);
     return true;
+}
+
+const RhKnob *const *rh_train_host_knobs(void)
+{
+    static const RhKnob *const knobs[] = {RH_KNOB_OF(states), RH_KNOB_OF(weights), NULL};
+    return knobs;
 }

@@ -1,6 +1,7 @@
 #pragma once
 /* Layouts with open knobs (search/space.h): returns complete layouts that represent all
  * completions. */
+#include "strategies/knobs.h"
 #include "strategies/train/train.h"
 
 /* Returns a complete layout of this cut with few chunks, without sharding and recomputation, from
@@ -21,3 +22,6 @@ bool rh_train_settle_layout(const RhProblem *c, RhLayout *layout,
  * changes. */
 bool rh_train_fits_some_machine(const RhProblem *c, const RhLayout *layout,
                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Returns the knobs that put what a device holds from step to step into its host's memory with
+ * RH_PLACE_HOST, in the order in which they help, NULL-terminated. */
+const RhKnob *const *rh_train_host_knobs(void);

@@ -13,7 +13,7 @@ typedef struct {
 } Question;
 
 /* Knobs that plan does not search unless asked (docs/theory/search.md). */
-static const char *const untried[] = {"offload=", NULL};
+static const char *const untried[] = {"activations=", NULL};
 
 static RhPlan *plan_of(const TrainKit *k, const RhConstraint *constraint)
 {

@@ -54,12 +54,14 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (rh_pipeline_of(l)->splits_backward || rh_pipeline_of(l)->pairs)
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "offload=%d and schedule=%s%s: activations come back for a whole backward that "
+            "activations=%d and schedule=%s%s: activations come back for a whole backward that "
             "runs by itself\nhelp: 1f1b, interleaved or gpipe",
             l->offload, rh_pipeline_kind_name(l->schedule),
             l->overlap == RH_OVERLAP_PAIRS ? ", epoverlap=pairs" : "");
     return true;
 }
 
-const RhParallelism rh_parallelism_activation_offload = {
-    .name = "offload", .legal = legal, .before_layer = before_layer, .after_layer = after_layer};
+const RhParallelism rh_parallelism_activation_offload = {.name = "activations",
+                                                         .legal = legal,
+                                                         .before_layer = before_layer,
+                                                         .after_layer = after_layer};

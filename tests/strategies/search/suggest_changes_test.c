@@ -53,8 +53,13 @@ static void a_change_says_its_layout_and_the_nearest_miss(void)
     g_auto(TrainKit) three = train_kit("llama-3.1-70b", "dgx-h100:3", "megatron", 128, 4096);
     RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 0.05};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
-    CU_ASSERT_TRUE_FATAL(plan && plan->changes->len > 0);
-    const RhSmallestChange *change = plan->changes->pdata[0];
+    CU_ASSERT_TRUE_FATAL(plan && plan->changes->len > 1);
+    const RhSmallestChange *states = plan->changes->pdata[0], *change = plan->changes->pdata[1];
+    CU_ASSERT_EQUAL(states->kind, RH_CHANGE_STATES);
+    CU_ASSERT_EQUAL(states->value, 0); /* weights fit on the devices */
+    CU_ASSERT_EQUAL(states->layout.states, RH_PLACE_HOST);
+    CU_ASSERT_TRUE(rh_train_memory(&k.c, &states->layout).host_bytes <=
+                   k.platform->host_bytes.value);
     CU_ASSERT_EQUAL(change->kind, RH_CHANGE_GPUS);
     CU_ASSERT_EQUAL_FATAL(change->value, 24);
     RhTrainMemory m = rh_train_memory(&three.c, &change->layout);
@@ -99,6 +104,19 @@ static void gradients_of_16_bits_are_advised(void)
     }
 }
 
+/* States on hosts are advised where these have room for them, and nothing was said of them. */
+static void states_on_hosts_are_advised_where_they_fit(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:1", "megatron", 128, 4096);
+    RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 0.05};
+    k.platform->host_bytes.value = 1e11;
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    for (guint i = 0; plan && i < plan->changes->len; i++)
+        CU_ASSERT_NOT_EQUAL(((const RhSmallestChange *)plan->changes->pdata[i])->kind,
+                            RH_CHANGE_STATES);
+    CU_ASSERT_PTR_NOT_NULL(plan);
+}
+
 /* Mixed precision by Micikevicius et al. (2018) with fp32 gradients, as ZeRO counts it: 2 bytes of
  * weights, 4 of gradients, 12 of master weights and two moments per parameter.
  * Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (with gradients of 2 bytes: 16 in all) */
@@ -120,6 +138,8 @@ int main(void)
                    {"a_change_says_its_layout_and_the_nearest_miss",
                     a_change_says_its_layout_and_the_nearest_miss},
                    {"gradients_of_16_bits_are_advised", gradients_of_16_bits_are_advised},
+                   {"states_on_hosts_are_advised_where_they_fit",
+                    states_on_hosts_are_advised_where_they_fit},
                    {"states_are_counted_by_parameter", states_are_counted_by_parameter},
                    {0}});
 }

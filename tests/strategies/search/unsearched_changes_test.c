@@ -94,7 +94,7 @@ static void offload_is_the_least_that_fits(void)
     o.constraints_count = 2;
     g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
     g_autoptr(GArray) all = rh_unsearched_new(&k.c, &o, plan, true);
-    const RhUnsearched *offload = find(all, "offload");
+    const RhUnsearched *offload = find(all, "activations");
     CU_ASSERT_PTR_NOT_NULL_FATAL(offload);
     CU_ASSERT_FALSE(offload->numerics);
     CU_ASSERT_PTR_NOT_NULL_FATAL(offload->r);
@@ -123,7 +123,7 @@ static void offload_is_searched_where_it_is_said(void)
     RhLayout l = ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->layout;
     CU_ASSERT_TRUE(l.offload > 0 && l.pp == 1);
     g_autoptr(GArray) left = rh_unsearched_new(&k.c, &o, plan, true);
-    CU_ASSERT_PTR_NULL(find(left, "offload"));
+    CU_ASSERT_PTR_NULL(find(left, "activations"));
     l.offload = less_offload(&k.c, &l);
     CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes >
                    rh_memory_budget(&k.c, fixed, 2, 0.05).ranked_bytes);
@@ -140,7 +140,7 @@ static void offload_is_left_where_nothing_gives_it_place(void)
     o.constraints_count = 1;
     g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
     g_autoptr(GArray) left = rh_unsearched_new(&k.c, &o, plan, false);
-    CU_ASSERT_PTR_NOT_NULL(find(left, "offload"));
+    CU_ASSERT_PTR_NOT_NULL(find(left, "activations"));
 }
 
 /* Context ranks of fewer tokens take the place of replicas, the fewest that the search leaves out. */

@@ -33,11 +33,11 @@ static void all_layers_but_the_last_travel_once_each_way(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     double layer = layer_kept(&k, 2048), bytes[2];
     int32_t layers = k.model->layers_count;
-    g_autoptr(RhProgram) all = train_build(&k, "dp8,zero1,offload=100");
+    g_autoptr(RhProgram) all = train_build(&k, "dp8,zero1,activations=100");
     count_copies(all, 0, bytes);
     RH_CHECK_CLOSE(bytes[0], 4 * (layers - 1) * layer, 1e-12);
     RH_CHECK_CLOSE(bytes[1], bytes[0], 1e-12);
-    g_autoptr(RhProgram) some = train_build(&k, "pp2,dp4,zero1,offload=30");
+    g_autoptr(RhProgram) some = train_build(&k, "pp2,dp4,zero1,activations=30");
     count_copies(some, 0, bytes); /* no head behind them: all of them */
     RH_CHECK_CLOSE(bytes[0], 8 * 0.3 * (layers / 2) * layer, 1e-12);
     count_copies(some, 1, bytes);
@@ -50,7 +50,7 @@ static void a_device_holds_three_layers_of_what_travels(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     RhLayout without = train_layout(&k, "dp8,zero1"),
-             with = train_layout(&k, "dp8,zero1,offload=100");
+             with = train_layout(&k, "dp8,zero1,activations=100");
     RhTrainMemory before = rh_train_memory(&k.c, &without), after = rh_train_memory(&k.c, &with);
     double layer = layer_kept(&k, 2048);
     int32_t layers = k.model->layers_count;
@@ -70,7 +70,7 @@ static void a_device_holds_three_layers_of_what_travels(void)
 static void a_host_holds_what_all_its_ranks_send(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
-    RhLayout l = train_layout(&k, "pp2,dp4,zero1,offload=100");
+    RhLayout l = train_layout(&k, "pp2,dp4,zero1,activations=100");
     double layer = layer_kept(&k, 2048), half = k.model->layers_count / 2;
     RhTrainMemory m = rh_train_memory(&k.c, &l);
     RH_CHECK_CLOSE(m.host_bytes, 4 * (2 * half + half - 1) * layer, 1e-12);
@@ -97,7 +97,7 @@ static double step_s(const TrainKit *k, const char *layout, double *copies_s)
 /* Hidden where the link is quick; where it is slow the step is its bytes and little else. */
 static void a_slow_link_is_borne_and_a_quick_one_is_not(void)
 {
-    static const char layout[] = "dp8,zero1,offload=100";
+    static const char layout[] = "dp8,zero1,activations=100";
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     double bytes[2], waits_s, plain_s = step_s(&k, "dp8,zero1", &waits_s);
     g_autoptr(RhProgram) p = train_build(&k, layout);
@@ -115,7 +115,7 @@ static void a_slow_link_is_borne_and_a_quick_one_is_not(void)
 /* Links that GPUs share are slower for each. */
 static void gpus_below_one_switch_share_their_link(void)
 {
-    static const char layout[] = "dp8,zero1,offload=100";
+    static const char layout[] = "dp8,zero1,activations=100";
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     double waits_s, shared_s;
     k.platform->host_bytes_per_s.value = 4e9;

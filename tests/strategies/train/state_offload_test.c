@@ -180,6 +180,32 @@ static void bounds_count_the_hosts_work(void)
     }
 }
 
+/* A search among such layouts finds the quickest of them, without rehearsing all. */
+static void a_search_finds_the_quickest(void)
+{
+    static const char *const fixed[] = {"states=host", "tp=1", "pp=1", "cp=1", "weights=host"};
+    g_auto(TrainKit) k = train_kit("gpt2", "dgx-a100:1", "megatron", 16, 1024);
+    train_kit_runs_all(&k);
+    for (int32_t count = 4; count <= 5; count++) {
+        RhConstraint constraints[5];
+        for (int32_t i = 0; i < count; i++)
+            g_assert(rh_constraint_parse(fixed[i], false, &constraints[i], NULL));
+        RhPlanOptions all = {.exhaustive = true,
+                             .gap_frac = 0.002,
+                             .constraints = constraints,
+                             .constraints_count = count},
+                      few = all;
+        few.exhaustive = false;
+        g_autoptr(RhPlan) whole = rh_plan(&k.c, &all, NULL), quick = rh_plan(&k.c, &few, NULL);
+        CU_ASSERT_TRUE_FATAL(whole && quick && whole->entries->len > 0 && quick->entries->len > 0);
+        const RhRehearsal *best = whole->entries->pdata[0], *found = quick->entries->pdata[0];
+        RH_CHECK_CLOSE(found->step_time_s, best->step_time_s, 0.002);
+        CU_ASSERT_EQUAL(found->layout.states, RH_PLACE_HOST);
+        CU_ASSERT_EQUAL(found->layout.weights, count == 5);
+        CU_ASSERT_TRUE(quick->proved && quick->rehearsed_count <= whole->rehearsed_count);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -193,6 +219,7 @@ int main(void)
             {"weights_come_in_for_each_pass", weights_come_in_for_each_pass},
             {"drives_are_crossed_twice", drives_are_crossed_twice},
             {"a_slow_link_is_the_step", a_slow_link_is_the_step},
+            {"a_search_finds_the_quickest", a_search_finds_the_quickest},
             {"a_host_of_unknown_rate_is_refused", a_host_of_unknown_rate_is_refused},
             {"bounds_count_the_hosts_work", bounds_count_the_hosts_work},
             {0}});
