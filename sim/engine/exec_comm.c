@@ -10,19 +10,17 @@ RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pa
     return (RhClassRange){x->quotient->classes_first[cell], x->quotient->classes_first[cell + 1]};
 }
 
-/* Adds the link to the plan; false when this round has it already. `from` is where the round's
- * links begin. */
-static bool note_link(RhExec *x, RhCommPlan *plan, GArray *round_links, int32_t link)
+/* Adds the link to the latest plan; false when its latest round has it already. Plans and rounds are numbered
+ * by the lists that they go to, so links remember the last of each. */
+static bool note_link(RhExec *x, int32_t link)
 {
-    bool known = false;
-    for (uint32_t i = 0; i < round_links->len; i++)
-        if (*RH_AT(round_links, int32_t, i) == link)
-            return false;
-    g_array_append_val(round_links, link);
-    for (uint32_t i = (uint32_t)plan->links_first; i < x->comm_links->len; i++)
-        known = known || *RH_AT(x->comm_links, int32_t, i) == link;
-    if (!known)
+    int32_t plan = 1 + (int32_t)x->comm_plans->len, round = 1 + (int32_t)x->comm_rounds->len;
+    RhLinkLatest *last = &x->link_plans[link];
+    if (last->round == round)
+        return false;
+    if (last->plan != plan)
         g_array_append_val(x->comm_links, link);
+    *last = (RhLinkLatest){plan, round};
     return true;
 }
 
@@ -30,7 +28,6 @@ static void plan_round(RhExec *x, RhCommPlan *plan, RhTrafficRound what, double 
                        double step_more_s)
 {
     RhCommRound round = {.what = what};
-    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(int32_t));
     RhClassRange range = rh_exec_classes(x, plan, what.pattern);
     for (int32_t c = range.first; c < range.end; c++) {
         const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
@@ -41,8 +38,7 @@ static void plan_round(RhExec *x, RhCommPlan *plan, RhTrafficRound what, double 
         round.move_s = MAX(round.move_s, bytes / class->bytes_per_s);
         for (int32_t h = 0; h < class->hops_count; h++)
             plan->disjoint =
-                note_link(x, plan, links,
-                          RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first + h)->link) &&
+                note_link(x, RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first + h)->link) &&
                 plan->disjoint;
     }
     round.latency_s = MAX(0, round.latency_s + step_more_s) * what.repeat + before_s;

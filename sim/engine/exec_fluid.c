@@ -329,6 +329,7 @@ static void open_fluid(RhExec *x)
     x->free_flow = NONE;
     x->met = g_new0(int64_t, x->quotient->links->len + 1);
     x->occupants = g_new0(RhOccupants, x->quotient->links->len + 1);
+    x->link_plans = g_new0(RhLinkLatest, x->quotient->links->len + 1);
     x->link_bytes = g_new0(double, (size_t)x->jobs_count * x->quotient->links->len + 1);
 }
 
@@ -392,6 +393,7 @@ static void close_fluid(RhExec *x)
     for (uint32_t l = 0; l < x->quotient->links->len; l++)
         g_free(x->occupants[l].ids);
     g_free(x->occupants);
+    g_free(x->link_plans);
     g_free(x->activities);
     g_free(x->free_activities);
     g_free(x->link_bytes);

@@ -81,6 +81,11 @@ typedef struct {
     int32_t job;
 } RhCommPlan;
 
+/* Latest plan, and latest round of plans, that has a link: their number from 1; 0: none. */
+typedef struct {
+    int32_t plan, round;
+} RhLinkLatest;
+
 /* A collective or a message in progress. */
 typedef struct {
     int32_t plan;
@@ -206,10 +211,11 @@ struct RhExec {
     RhMap64 *comm_plan_of;
     GArray *flows; /* RhActiveFlow */
     int32_t free_flow;
-    GArray *moves;          /* RhLinkTransfer; NULL: the transport keeps none */
-    RhOccupants *occupants; /* per quotient link */
-    double *link_bytes;     /* per job and quotient link: bytes on one real link */
-    int64_t *met;           /* per quotient link: flows that began beside another job's */
+    GArray *moves;            /* RhLinkTransfer; NULL: the transport keeps none */
+    RhOccupants *occupants;   /* per quotient link */
+    RhLinkLatest *link_plans; /* per quotient link */
+    double *link_bytes;       /* per job and quotient link: bytes on one real link */
+    int64_t *met;             /* per quotient link: flows that began beside another job's */
     double units_per_byte;
     int32_t lanes;   /* rh_program_lanes */
     double sms_held; /* SMs held by one communication */
