@@ -159,6 +159,7 @@ static const RhConfigField FIELDS[] = {
     COUNT_FIELD(vision.cross_qk_norm, TOKENS_MAX),
     SIZE_FIELD(vision.height, WIDTH_MAX),
     SIZE_FIELD(vision.image_size, TOKENS_MAX),
+    FLAG_FIELD(vision.judges_places),
     SIZE_FIELD(vision.num_channels, WIDTH_MAX),
     COUNT_FIELD(vision.num_register_tokens, TOKENS_MAX),
     SIZE_FIELD(vision.patch_size, TOKENS_MAX),

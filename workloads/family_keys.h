@@ -127,6 +127,7 @@ typedef struct RhConfig {
         int64_t image_size, patch_size, num_channels;
         int64_t num_register_tokens; /* further tokens beside patches */
         int64_t height, width;       /* of a picture that layers take whole */
+        int64_t judges_places;       /* the loss is of every place, not of a class of the picture */
         int64_t cross_attention; /* layers look at tokens of pictures, which come from outside */
         int64_t cross_qk_norm;
     } vision;

@@ -19,6 +19,13 @@ static const char *const NAMES[RH_STEP_OF_LAST + 1] = {
     [RH_STEP_OF_SCALE] = "scale",
     [RH_STEP_OF_MERGE] = "merge",
     [RH_STEP_OF_WINDOWS] = "window attention",
+    [RH_STEP_OF_TRANSPOSED] = "transposed conv",
+    [RH_STEP_OF_UPSAMPLE] = "upsample",
+    [RH_STEP_OF_SILU] = "silu",
+    [RH_STEP_OF_GATE] = "gate",
+    [RH_STEP_OF_ATTENTION] = "attention",
+    [RH_STEP_OF_CROSS] = "cross attention",
+    [RH_STEP_OF_CONDITION] = "condition",
 };
 
 const char *rh_layer_step_name(RhLayerStepKind kind)
@@ -109,7 +116,8 @@ static bool fail(const At *at, char *what)
 /* Number of windows of `kernel` that fit, `stride` apart. */
 static int32_t windows_count(int32_t size, int axis, const RhLayerStep *step)
 {
-    int32_t room = size + 2 * step->padding[axis] - step->kernel[axis];
+    int32_t extent = (step->kernel[axis] - 1) * step->dilation[axis] + 1;
+    int32_t room = size + 2 * step->padding[axis] - extent;
     return room < 0 ? 0 : room / step->stride[axis] + 1;
 }
 
@@ -123,6 +131,32 @@ static bool size_after_window(const At *at, RhTensor *out)
     return fail(at,
                 g_strdup_printf("a kernel of %d x %d does not fit into %d x %d",
                                 at->step->kernel[0], at->step->kernel[1], in->height, in->width));
+}
+
+/* Size after a transposed convolution: that of the picture from which a convolution makes the input. */
+static bool size_transposed(const At *at, RhTensor *out)
+{
+    const RhLayerStep *step = at->step;
+    int32_t *size[] = {&out->height, &out->width};
+    for (int axis = 0; axis < 2; axis++)
+        *size[axis] =
+            (*size[axis] - 1) * step->stride[axis] + step->kernel[axis] - 2 * step->padding[axis];
+    out->channels = step->out;
+    return (out->height > 0 && out->width > 0) ||
+           fail(at, g_strdup("its padding leaves nothing of the picture"));
+}
+
+static bool size_upsample(const At *at, RhTensor *out)
+{
+    const RhLayerStep *step = at->step;
+    int32_t *size[] = {&out->height, &out->width};
+    for (int axis = 0; axis < 2; axis++) {
+        int32_t to = step->to[axis] > 0 ? step->to[axis] : *size[axis] * step->stride[axis];
+        if (to < *size[axis])
+            return fail(at, g_strdup_printf("%d places are more than %d", *size[axis], to));
+        *size[axis] = to;
+    }
+    return true;
 }
 
 static bool size_conv(const At *at, RhTensor *out)
@@ -166,8 +200,15 @@ static bool size_parts(const At *at, int32_t parts, RhTensor *out, bool one)
     return true;
 }
 
-/* Size of windowed attention: a third of the channels are queries, keys and values each, divided
- * into heads. */
+static bool size_cross(const At *at)
+{
+    int32_t channels = at->in[0]->channels, heads = at->step->heads;
+    return channels % heads == 0 ||
+           fail(at, g_strdup_printf("%d channels are no queries of %d heads", channels, heads));
+}
+
+/* Size of attention between places: a third of the channels are queries, keys and values each,
+ * divided into heads. */
 static bool size_windows(const At *at, RhTensor *out)
 {
     int32_t channels = at->in[0]->channels, heads = at->step->heads;
@@ -205,7 +246,18 @@ static bool size_of(const At *at, RhTensor *out)
         *out = (RhTensor){(out->height + 1) / 2, (out->width + 1) / 2, 4 * out->channels};
         return true;
     case RH_STEP_OF_WINDOWS:
+    case RH_STEP_OF_ATTENTION:
         return size_windows(at, out);
+    case RH_STEP_OF_CROSS:
+        return size_cross(at);
+    case RH_STEP_OF_TRANSPOSED:
+        return size_transposed(at, out);
+    case RH_STEP_OF_UPSAMPLE:
+        return size_upsample(at, out);
+    case RH_STEP_OF_GATE:
+        return size_parts(at, 2, out, true);
+    case RH_STEP_OF_CONDITION:
+    case RH_STEP_OF_SILU:
     case RH_STEP_OF_GELU:
     case RH_STEP_OF_SCALE:
     case RH_STEP_OF_NORM:
@@ -223,7 +275,8 @@ static bool has_parameters(const RhLayerStep *step)
 {
     return step->kind == RH_STEP_OF_CONV || step->kind == RH_STEP_OF_NORM ||
            step->kind == RH_STEP_OF_LINEAR || step->kind == RH_STEP_OF_SCALE ||
-           step->kind == RH_STEP_OF_WINDOWS;
+           step->kind == RH_STEP_OF_WINDOWS || step->kind == RH_STEP_OF_TRANSPOSED ||
+           step->kind == RH_STEP_OF_CROSS;
 }
 
 static bool is_output(const RhStepList *list, int32_t tensor)
@@ -275,7 +328,9 @@ static int32_t wanted_by(const RhStepList *list, int32_t i)
 {
     const RhLayerStep *step = &list->steps[i];
     bool in = has_parameters(step) || step->kind == RH_STEP_OF_GELU ||
-              step->kind == RH_STEP_OF_MAX_POOL || step->kind == RH_STEP_OF_AVERAGE_POOL;
+              step->kind == RH_STEP_OF_SILU || step->kind == RH_STEP_OF_GATE ||
+              step->kind == RH_STEP_OF_ATTENTION || step->kind == RH_STEP_OF_MAX_POOL ||
+              step->kind == RH_STEP_OF_AVERAGE_POOL;
     return in ? step->from[0] : step->kind == RH_STEP_OF_RELU ? list->inputs_count + i : -1;
 }
 
@@ -288,7 +343,7 @@ static void note_uses(RhStepList *list)
         bool view = step->kind == RH_STEP_OF_SPLIT || step->in_place;
         made->first_use = made->last_use = i;
         made->root = view ? t[step->from[0]].root : list->inputs_count + i;
-        made->has_gradient = has_parameters(step);
+        made->has_gradient = has_parameters(step) || step->kind == RH_STEP_OF_CONDITION;
         for (int32_t k = 0; k < step->from_count; k++) {
             made->has_gradient |= t[step->from[k]].has_gradient;
             t[step->from[k]].uses++;

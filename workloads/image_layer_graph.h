@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define RH_STEP_INPUTS_MAX  12
-#define RH_LAYER_INPUTS_MAX 4
+#define RH_LAYER_INPUTS_MAX 16
 #define RH_LAYER_STEPS_MAX  256
 
 #pragma GCC diagnostic push
@@ -38,8 +38,19 @@ typedef enum {
     RH_STEP_OF_SCALE,
     RH_STEP_OF_MERGE,
     RH_STEP_OF_WINDOWS,
+    RH_STEP_OF_TRANSPOSED,
+    RH_STEP_OF_UPSAMPLE,
+    RH_STEP_OF_SILU,
+    RH_STEP_OF_GATE,
+    RH_STEP_OF_ATTENTION,
+    RH_STEP_OF_CROSS,
+    RH_STEP_OF_CONDITION,
     RH_STEP_OF_LAST,
 } RhLayerStepKind;
+
+/* Elements over which a norm averages: a channel of the whole batch, the channels of a place, groups of
+ * a picture's channels. */
+typedef enum { RH_NORM_OF_BATCH, RH_NORM_OF_PLACES, RH_NORM_OF_GROUPS } RhNormKind;
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
@@ -48,14 +59,17 @@ typedef struct {
     int32_t kind;                                 /* RhLayerStepKind */
     int32_t number;                               /* as the file counts, from 1 */
     int32_t from[RH_STEP_INPUTS_MAX], from_count; /* tensors */
-    int32_t out;                                  /* CONV, LINEAR: channels */
-    int32_t kernel[2], stride[2], padding[2];     /* CONV, pools: down, across */
-    int32_t groups;                               /* CONV, SHUFFLE; 0: one for each channel */
-    int32_t part, parts;                          /* SPLIT: which, from 1, of how many */
-    int32_t bias;                                 /* CONV, LINEAR */
-    int32_t by_place;                             /* NORM: over channels, not over the batch */
+    int32_t out;                                  /* CONV, TRANSPOSED, LINEAR: channels */
+    int32_t kernel[2], stride[2], padding[2];     /* CONV, TRANSPOSED, pools: down, across */
+    int32_t dilation[2];   /* CONV, pools: places from one of a window to the next */
+    int32_t to[2];         /* UPSAMPLE: height and width; 0: `stride` times the input's */
+    int32_t tokens, width; /* CROSS: of the other sequence; CONDITION: width of the vector */
+    int32_t groups;        /* CONV, SHUFFLE; 0: one for each channel */
+    int32_t part, parts;   /* SPLIT: which, from 1, of how many; CONDITION: vectors */
+    int32_t bias;          /* CONV, TRANSPOSED, LINEAR; NORM: is scaled and shifted */
+    int32_t over;          /* NORM: RhNormKind */
     int32_t heads, window,
-        shifted;      /* WINDOWS: places along a side; do squares lie half of one off? */
+        shifted;      /* WINDOWS (ATTENTION, CROSS: heads): places along a side; half of one off? */
     int32_t in_place; /* shaped: RELU of a tensor that nobody else reads */
     int32_t rides; /* shaped: RELU or ADD right behind a norm or a sum, of what nobody else reads */
 } RhLayerStep;

@@ -103,7 +103,9 @@ static void read_conv(Reader *r, const RhJsonNode *at, RhLayerStep *step)
     bool depthwise = read_flag(r, at, "depthwise", false);
     read_pair(r, at, "kernel", 1, ones, step->kernel);
     read_pair(r, at, "stride", 1, ones, step->stride);
-    int32_t same[] = {(step->kernel[0] - 1) / 2, (step->kernel[1] - 1) / 2};
+    read_pair(r, at, "dilation", 1, ones, step->dilation);
+    int32_t same[] = {step->dilation[0] * (step->kernel[0] - 1) / 2,
+                      step->dilation[1] * (step->kernel[1] - 1) / 2};
     read_pair(r, at, "padding", 0, same, step->padding);
     step->bias = read_flag(r, at, "bias", false);
     if (depthwise)
@@ -112,23 +114,48 @@ static void read_conv(Reader *r, const RhJsonNode *at, RhLayerStep *step)
     step->groups = (int32_t)rh_json_int_or(r->doc, at, "groups", 1, WIDTH_MAX, 1);
 }
 
+static void read_transposed(Reader *r, const RhJsonNode *at, RhLayerStep *step)
+{
+    static const int32_t none[] = {0, 0}, two[] = {2, 2};
+    read_pair(r, at, "kernel", 1, two, step->kernel);
+    read_pair(r, at, "stride", 1, two, step->stride);
+    read_pair(r, at, "padding", 0, none, step->padding);
+    step->out = read_size(r, at, "out");
+    step->bias = read_flag(r, at, "bias", true);
+    step->groups = 1;
+}
+
+static void read_upsample(Reader *r, const RhJsonNode *at, RhLayerStep *step)
+{
+    static const int32_t two[] = {2, 2}, none[] = {0, 0};
+    read_pair(r, at, "factor", 1, two, step->stride);
+    if (rh_json_has(at, "to"))
+        read_pair(r, at, "to", 1, none, step->to);
+}
+
 static void read_pool(Reader *r, const RhJsonNode *at, RhLayerStep *step)
 {
     static const int32_t none[] = {0, 0}, two[] = {2, 2};
     read_pair(r, at, "kernel", 1, two, step->kernel);
     read_pair(r, at, "stride", 1, step->kernel, step->stride);
     read_pair(r, at, "padding", 0, none, step->padding);
+    step->dilation[0] = step->dilation[1] = 1;
 }
 
-/* Does the norm average over the channels of each place (layer norm), and not over the batch? */
-static bool read_over(Reader *r, const RhJsonNode *at)
+/* Reads over what a norm averages: the batch, the channels of each place (layer norm), or groups of
+ * a picture's channels. */
+static RhNormKind read_over(Reader *r, const RhJsonNode *at)
 {
+    static const char *const names[] = {[RH_NORM_OF_BATCH] = "batch",
+                                        [RH_NORM_OF_PLACES] = "channels",
+                                        [RH_NORM_OF_GROUPS] = "groups"};
     const char *over = rh_json_string_or(r->doc, at, "over", "batch");
-    bool channels = g_str_equal(over, "channels");
-    if (!channels && !g_str_equal(over, "batch"))
-        rh_json_problem(r->doc, rh_json_find(at, "over", NULL, NULL), "known: batch, channels",
-                        "over \"%s\"", over);
-    return channels;
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (g_str_equal(over, names[i]))
+            return (RhNormKind)i;
+    rh_json_problem(r->doc, rh_json_find(at, "over", NULL, NULL), "known: batch, channels, groups",
+                    "over \"%s\"", over);
+    return RH_NORM_OF_BATCH;
 }
 
 static void read_figures(Reader *r, const RhJsonNode *at, RhLayerStep *step)
@@ -153,13 +180,34 @@ static void read_figures(Reader *r, const RhJsonNode *at, RhLayerStep *step)
         step->bias = read_flag(r, at, "bias", true);
         break;
     case RH_STEP_OF_NORM:
-        step->by_place = read_over(r, at);
+        step->over = (int32_t)read_over(r, at);
+        step->bias = read_flag(r, at, "affine", true);
         break;
     case RH_STEP_OF_WINDOWS:
         step->heads = read_size(r, at, "heads");
         step->window = (int32_t)rh_json_int(r->doc, at, "window", 1, KERNEL_MAX);
         step->shifted = read_flag(r, at, "shifted", false);
         break;
+    case RH_STEP_OF_ATTENTION:
+        step->heads = read_size(r, at, "heads");
+        break;
+    case RH_STEP_OF_CROSS:
+        step->heads = read_size(r, at, "heads");
+        step->tokens = read_size(r, at, "tokens");
+        step->width = read_size(r, at, "width");
+        break;
+    case RH_STEP_OF_CONDITION:
+        step->width = read_size(r, at, "width");
+        step->parts = (int32_t)rh_json_int_or(r->doc, at, "vectors", 1, 3, 1);
+        break;
+    case RH_STEP_OF_TRANSPOSED:
+        read_transposed(r, at, step);
+        break;
+    case RH_STEP_OF_UPSAMPLE:
+        read_upsample(r, at, step);
+        break;
+    case RH_STEP_OF_SILU:
+    case RH_STEP_OF_GATE:
     case RH_STEP_OF_GELU:
     case RH_STEP_OF_SCALE:
     case RH_STEP_OF_MERGE:
@@ -191,8 +239,11 @@ static RhLayerStepKind read_kind(Reader *r, const RhJsonNode *at)
 /* Adds a step on the output of the latest one. */
 static void add_following_step(Reader *r, RhLayerStepKind kind)
 {
-    RhLayerStep step = {
-        .kind = (int32_t)kind, .number = r->number, .from = {latest_tensor(r)}, .from_count = 1};
+    RhLayerStep step = {.kind = (int32_t)kind,
+                        .number = r->number,
+                        .from = {latest_tensor(r)},
+                        .from_count = 1,
+                        .bias = kind == RH_STEP_OF_NORM};
     g_array_append_val(r->steps, step);
 }
 

@@ -365,7 +365,7 @@ static void set_ends(RhModel *m)
                : m->num_mel_bins > 0       ? &rh_sounds
                : rh_model_sees_pictures(m) ? &rh_pictures
                                            : &rh_embedding;
-    m->lm_head = classes ? &rh_classes : &rh_head;
+    m->lm_head = m->judges_places ? &rh_place_loss : classes ? &rh_classes : &rh_head;
 }
 
 /* Sets the encoder's sizes: its widths are the model's unless given; its tokens come from the same
@@ -417,6 +417,7 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->per_layer_vocab = c->per_layer.hidden_size > 0 ? c->per_layer.vocab_size : 0;
     m->altup_num_inputs = (int32_t)c->per_layer.altup_num_inputs;
     m->hc_mult = (int32_t)c->hc_mult;
+    m->judges_places = c->vision.judges_places != 0;
     m->patch_entries = c->vision.patch_size * c->vision.patch_size * c->vision.num_channels;
     if (c->vision.height > 0)
         m->picture = (RhTensor){(int32_t)c->vision.height, (int32_t)c->vision.width,

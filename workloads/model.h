@@ -100,6 +100,7 @@ typedef struct RhModel {
     int32_t token_types;   /* rows of a table of token types */
     int32_t hc_mult;       /* copies of the hidden state (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
+    bool judges_places;    /* the loss is of every place of the last layer's picture */
     RhTensor picture; /* a sample, where layers are steps on pictures: it counts as one token */
     /* The sizes of an encoder whose output the decoder's layers look at, NULL: none; owned. Its layers are the
      * first of this model's. encoder_tokens: its tokens in each sample, or those of pictures, which come from

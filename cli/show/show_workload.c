@@ -18,10 +18,12 @@ static bool list_workloads(GError **error)
         if (!m)
             return false;
         g_autofree char *params = rh_text_params((double)rh_model_params(m));
-        g_autofree char *positions =
-            rh_model_sees_pictures(m) ? g_strdup("-") : rh_text_count(m->positions);
-        rh_table_rowf(table, "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%s", *name, m->family, params,
-                      m->layers_count, m->hidden, positions);
+        bool pictures = rh_model_sees_pictures(m); /* their width changes from step to step */
+        g_autofree char *positions = pictures ? g_strdup("-") : rh_text_count(m->positions);
+        g_autofree char *hidden =
+            pictures ? g_strdup("-") : g_strdup_printf("%" G_GINT64_FORMAT, m->hidden);
+        rh_table_rowf(table, "%s|%s|%s|%d|%s|%s", *name, m->family, params, m->layers_count, hidden,
+                      positions);
     }
     g_autoptr(GString) out = g_string_new(NULL);
     rh_table_append(table, out, "");

@@ -80,8 +80,9 @@ static double step_flops(const RhModel *m, const RhShard *shard)
  * all of these. */
 static void kernels_do_the_products_of_the_net(void)
 {
-    static const char *const names[] = {"resnet-18",     "resnet-50",   "resnet-1001",
-                                        "shufflenet-v2", "amoebanet-d", "vgg-16"};
+    static const char *const names[] = {"resnet-18",     "resnet-50",      "resnet-1001",
+                                        "shufflenet-v2", "amoebanet-d",    "vgg-16",
+                                        "u-net",         "deeplab-v3-plus"};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         g_autoptr(RhModel) m = catalogue(names[i]);
         RhShard shard = pictures_of(8, i % 2);
@@ -188,6 +189,60 @@ static void check_layout(const RhProblem *c, const char *text)
         g_printerr("  %s: %.9g, %.9g, %.9g\n", text, closed, segment, run->step_time_s);
 }
 
+/* Sources: milesial/Pytorch-UNet (31,037,698 with two classes); tensorflow/models, research/deeplab,
+ * g3doc/model_zoo.md, xception65_coco_voc_trainaug (54.17 G multiply-adds); stable-diffusion-v1-5's U-Net
+ * (859,520,964, of which 2,050,560 are of the vector of time, which is made once a picture and left out),
+ * Kim et al. 2023, arXiv 2305.15798, table 1 (339 G multiply-adds, attention itself not counted);
+ * Peebles and Xie 2022, arXiv 2212.09748, table 4 (DiT-XL/2: 675 M, 118.6 G multiply-adds). */
+static void published_nets_are_as_large(void)
+{
+    static const struct {
+        const char *name;
+        double params, params_off, multiply_adds, off;
+        bool pairs; /* products of places with places are counted, too */
+    } rows[] = {{"u-net", 31037698, 0, 0, 0, false},
+                {"deeplab-v3-plus", 0, 0, 54.17e9, 0.005, false},
+                {"stable-diffusion-unet", 859520964 - 2050560, 0, 338.75e9, 0.005, false},
+                {"dit-xl-2", 675e6, 0.006, 118.64e9, 0.005, true}};
+    RhShard shard = pictures_of(1, true);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = catalogue(rows[i].name);
+        double flops = 0;
+        for (int32_t l = 0; l < m->layers_count; l++) {
+            const RhLayerKind *kind = &m->kinds[m->kind_of_layer[l]];
+            RhFlops f = rh_block_flops(m, kind, RH_BLOCK_MIXER, &shard);
+            flops += f.weights + (rows[i].pairs ? f.pairs : 0);
+        }
+        if (rows[i].params > 0)
+            CU_ASSERT_DOUBLE_EQUAL(rh_model_params(m), rows[i].params,
+                                   rows[i].params_off * rows[i].params);
+        if (rows[i].multiply_adds > 0)
+            CU_ASSERT_DOUBLE_EQUAL(flops / 2, rows[i].multiply_adds,
+                                   rows[i].off * rows[i].multiply_adds);
+    }
+}
+
+/* A transposed convolution does the products of the convolution that goes the other way, and a dilated one
+ * those of a dense one. */
+static void the_other_way_takes_as_many_products(void)
+{
+    g_autoptr(RhModel) m = catalogue("u-net");
+    RhShard shard = pictures_of(2, true);
+    const RhLayerKind *kind = &m->kinds[m->kind_of_layer[5]]; /* 32 x 32 x 1024 to 64 x 64 x 512 */
+    const RhStepList *steps = kind->steps;
+    CU_ASSERT_EQUAL(steps->tensors[steps->inputs_count].size.height, 64);
+    g_autoptr(GArray) kernels = block_kernels(m, kind, RH_BLOCK_MIXER, RH_PASS_FORWARD, &shard);
+    const RhKernel *up = &g_array_index(kernels, RhKernel, 0);
+    CU_ASSERT_EQUAL(up->flops, 2.0 * 2 * 32 * 32 * 1024 * 512 * 4);
+    CU_ASSERT_EQUAL(up->bytes, 2.0 * (2 * 32 * 32 * 1024 + 2 * 64 * 64 * 512 + 1024 * 512 * 4));
+    g_autoptr(RhModel) wide = catalogue("deeplab-v3-plus");
+    const RhLayerKind *rates = &wide->kinds[wide->kind_of_layer[wide->layers_count - 2]];
+    const RhStepList *of = rates->steps;
+    for (int32_t i = 0; i < of->steps_count; i++)
+        if (of->steps[i].dilation[0] > 1) /* padded so that it keeps the size */
+            CU_ASSERT_EQUAL(of->tensors[of->inputs_count + i].size.height, 33);
+}
+
 static void bounds_and_memory_hold(void)
 {
     static const char *const layouts[] = {
@@ -199,7 +254,8 @@ static void bounds_and_memory_hold(void)
         "tp1,pp2,mb4,zero1",
         "tp1,pp2,mb4,schedule=gpipe,partition=parameters",
     };
-    static const char *const names[] = {"resnet-50", "amoebanet-d", "shufflenet-v2"};
+    static const char *const names[] = {"resnet-50", "amoebanet-d", "shufflenet-v2",
+                                        "deeplab-v3-plus", "stable-diffusion-unet"};
     for (size_t n = 0; n < G_N_ELEMENTS(names); n++) {
         TrainKit kit = train_kit(names[n], "h100-sxm:4x2,ib:200Gb/s", "bare", 128, 1);
         for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)
@@ -272,7 +328,15 @@ static void nets_that_cannot_be_are_refused(void)
          "layer 2, takes 1 tensors, the layer before hands on 2"},
         {NET("{'steps': [{'operator': 'conv', 'out': 8, 'as': 'a'}], 'out': ['a', 'input']}"),
          "the head takes one"},
-        {NET("{'steps': [{'operator': 'conv', 'out': 8, 'dilation': 2}]}"), "dilation"},
+        {NET("{'steps': [{'operator': 'conv', 'out': 8, 'dilations': 2}]}"), "dilations"},
+        {NET("{'steps': [{'operator': 'conv', 'out': 8, 'kernel': 9, 'dilation': 5, 'padding': 0}]}"),
+         "a kernel of 9 x 9 does not fit into 32 x 32"},
+        {NET("{'steps': [{'operator': 'upsample', 'to': 16}]}"), "32 places are more than 16"},
+        {NET("{'steps': [{'operator': 'transposed conv', 'out': 8, 'padding': 99}]}"),
+         "leaves nothing"},
+        {NET("{'steps': [{'operator': 'norm', 'over': 'pictures'}]}"), "over \"pictures\""},
+        {NET("{'steps': [{'operator': 'cross attention', 'heads': 5, 'tokens': 7, 'width': 8}]}"),
+         "no queries of 5 heads"},
         {NET("{'steps': []}"), "a layer has 1 to 256 steps"},
         {NET("{'mixer': {'operator': 'attention', 'heads': 4}}"), "steps"},
     };
@@ -293,6 +357,8 @@ int main(void)
                     a_bottleneck_moves_the_bytes_counted_by_hand},
                    {"convolutions_fill_channels_and_write_whole_gradients",
                     convolutions_fill_channels_and_write_whole_gradients},
+                   {"published_nets_are_as_large", published_nets_are_as_large},
+                   {"the_other_way_takes_as_many_products", the_other_way_takes_as_many_products},
                    {"bounds_and_memory_hold", bounds_and_memory_hold},
                    {"a_message_is_as_large_as_the_picture_it_carries",
                     a_message_is_as_large_as_the_picture_it_carries},

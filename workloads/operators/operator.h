@@ -86,10 +86,11 @@ extern const RhOperator rh_compressed_attention, rh_attention_by_blocks;
 extern const RhOperator rh_mamba, rh_mlstm, rh_delta_net, rh_lightning, rh_short_convolution,
     rh_selective_scan, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
 extern const RhOperator rh_steps, rh_pictures; /* on pictures; the first of them */
-extern const RhOperator rh_cross_attention;    /* of a decoder, to what its encoder puts out */
-extern const RhOperator rh_encoder_end;        /* the ffn of the encoder's last layer */
-extern const RhOperator rh_parallel;           /* a mixer and an ffn in one */
-extern const RhOperator rh_ffn, rh_mixture;    /* what follows a mixer */
+extern const RhOperator rh_place_loss;      /* their last one, of a model that judges every place */
+extern const RhOperator rh_cross_attention; /* of a decoder, to what its encoder puts out */
+extern const RhOperator rh_encoder_end;     /* the ffn of the encoder's last layer */
+extern const RhOperator rh_parallel;        /* a mixer and an ffn in one */
+extern const RhOperator rh_ffn, rh_mixture; /* what follows a mixer */
 extern const RhOperator rh_shared_attention, rh_shared_ffn;  /* a block of several places */
 extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */

@@ -38,6 +38,7 @@ const RhOperator *const rh_operators[] = {
     &rh_sparse_attention,
     &rh_steps,
     &rh_pictures,
+    &rh_place_loss,
     NULL,
 };
 
