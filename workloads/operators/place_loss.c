@@ -1,6 +1,6 @@
 /* The end of a model that says something of every place of a picture (segmentation, diffusion): the loss
  * over all elements of its last tensor, without weights of its own. Softmax or difference, it reads the
- * tensor and writes what backward starts from, in fp32 (head.c counts logits so). */
+ * tensor and writes what backward starts from, in fp32 (output_head.c counts logits so). */
 #include "workloads/operators/operator.h"
 
 static double elements(const RhOps *ops)
