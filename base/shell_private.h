@@ -1,6 +1,6 @@
 #pragma once
 /* Variables and expansion of shell words. Private to the files of base/shell_*. */
-#include "base/shell_words.h"
+#include "base/shell_script.h"
 
 #define RH_SHELL_NAME G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_"
 

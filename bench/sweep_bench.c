@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "bench/bench_kit.h"
-#include "sweep/item_pool.h"
+#include "sweep/item_workers.h"
 #include "sweep/merged.h"
 #include "sweep/study.h"
 

@@ -15,7 +15,7 @@
 #include "cli/output/terminal.h"
 #include "cli/parse/commands_table.h"
 #include "cli/version.h"
-#include "sim/engine/workers/rank_pool.h"
+#include "sim/engine/workers/multi_machine_pool.h"
 
 static int report_error(const GError *error, int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 /* rh_yaml_parse: whatever is read can be walked over, and a refusal says why. */
 #include "base/yaml.h"
-#include "fuzz/fuzz_tree.h"
+#include "fuzz/json_tree_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
  *                                "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
  *
  * Keys are the paths of `--set`, and also "device.gemm.correction" (devices/gemm_correction.h),
- * "device.kernels", a list (devices/time_surface.h), "device.peer_reduce" (devices/p2p_allreduce.h), and
+ * "device.kernels", a list (devices/time_surface.h), "device.peer_reduce" (devices/custom_allreduce.h), and
  * "device.gemm.shapes" and "device.attention.shapes" (devices/calibrated_range.h): a profile with
  * facts of a class of kernels but no shapes removes the device's shapes. Facts of a device apply to
  * the one that "device" names.

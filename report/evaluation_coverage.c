@@ -1,7 +1,7 @@
 /* Formats the validation of error bars and odds. */
 #include <math.h>
 
-#include "report/evaluation.h"
+#include "report/evaluation_published_runs.h"
 #include "report/format.h"
 
 #define NARROW_FRAC 0.7 /* error bars that hold less are said to be too narrow */

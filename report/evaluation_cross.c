@@ -4,7 +4,7 @@
 
 #include "accuracy/group_errors.h"
 #include "base/text_table.h"
-#include "report/evaluation.h"
+#include "report/evaluation_published_runs.h"
 #include "report/json_common.h"
 
 static void append_errors(RhTable *table, const char *name, const RhGroupErrors *e)

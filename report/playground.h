@@ -1,7 +1,7 @@
 #pragma once
 /* A page on which model, cluster and layout are sliders: every answer of a grid, computed before,
  * in one file without network access. */
-#include "strategies/search/layout_grid.h"
+#include "strategies/search/layout_grid_estimates.h"
 
 /* Answers of one job. */
 typedef struct {

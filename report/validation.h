@@ -1,7 +1,7 @@
 #pragma once
 /* Formats validations as text, JSON and Markdown. Every function returns a text the caller frees.
  */
-#include "accuracy/validation.h"
+#include "accuracy/validation_suite_results.h"
 
 /* Formats every case if `verbose`, else the worst of each group. */
 char *rh_report_validation_text(const RhValidation *v, bool verbose);

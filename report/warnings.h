@@ -2,7 +2,7 @@
 /* Warnings about an answer: each has a kind, a fixed word, and a sentence. Texts print them as
  * `watch:` lines, JSON as the list "watch". */
 #include "report/report.h"
-#include "strategies/search/services/serve_extrapolation.h"
+#include "strategies/search/services/serve_extrapolated_share.h"
 
 typedef struct {
     /* "memory", "framework", "positions", "format", "extrapolated", "untabled", "mfu", "waiting" or "unsteady" */

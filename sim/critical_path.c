@@ -6,9 +6,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/collective_roles.h"
+#include "sim/collective_role_sets.h"
 #include "sim/map64.h"
-#include "sim/role_table.h"
+#include "sim/role_task_graph.h"
 #include "sim/tier_copy.h"
 
 typedef struct {

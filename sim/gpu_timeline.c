@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sim/collective_roles.h"
+#include "sim/collective_role_sets.h"
 
 #define NONE (-1)
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/collective_roles.h"
+#include "sim/collective_role_sets.h"
 
 #define RANKS_MAX (1 << 24)
 #define SHARE_MAX 1e6

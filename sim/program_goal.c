@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "sim/collective_expansion.h"
-#include "sim/role_table.h"
+#include "sim/role_task_graph.h"
 #include "sim/tier_copy.h"
 
 #define RANKS_MAX 1024

@@ -1,6 +1,6 @@
 #pragma once
 /* Compares two timelines of one program, such as a rehearsal and a real run. */
-#include "sim/timeline.h"
+#include "sim/timeline_file.h"
 
 /* Means over the tasks of one name on one lane. */
 typedef struct {

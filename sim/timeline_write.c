@@ -1,11 +1,11 @@
-/* Writes a timeline: tracks, a slice per task, and the additions of sim/chrome_trace.c. */
+/* Writes a timeline: tracks, a slice per task, and the additions of sim/chrome_trace_parts.c. */
 #include <gio/gio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "sim/chrome_trace.h"
-#include "sim/timeline.h"
+#include "sim/chrome_trace_parts.h"
+#include "sim/timeline_file.h"
 
 #define EVENTS_MAX  2000000
 #define CHUNK_BYTES (1 << 20)

@@ -5,7 +5,7 @@
  * Whoever is done asks for more, so uneven costs even out. A rank that has left, or has not been
  * heard of for half a minute, loses its item alone, which another takes. */
 #include "sweep/coordinator_message.h"
-#include "sweep/item_pool.h"
+#include "sweep/item_workers.h"
 
 typedef struct {
     int socket;

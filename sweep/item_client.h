@@ -1,7 +1,7 @@
 #pragma once
 /* A rank's end of a coordinator (coordinator.h): the two calls of an item pool that ask for items and tell how they ended. */
 #include "sweep/coordinator_message.h"
-#include "sweep/item_pool.h"
+#include "sweep/item_workers.h"
 
 typedef struct {
     int socket;

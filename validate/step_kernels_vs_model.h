@@ -3,7 +3,7 @@
  * whole, and compared with what the device model says of them.
  *
  * A step is predicted as the sum of its kernels; communication is left out on both sides. */
-#include "accuracy/validation.h"
+#include "accuracy/validation_suite_results.h"
 #include "platforms/platform.h"
 
 typedef struct {

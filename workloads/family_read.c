@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/interned_strings.h"
 #include "base/nearest_names.h"
-#include "workloads/config_fields.h"
+#include "workloads/config_field_table.h"
 #include "workloads/family_rules.h"
 #include "workloads/operators/operator.h"
 

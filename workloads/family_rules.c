@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/expression.h"
-#include "workloads/config_fields.h"
+#include "workloads/config_field_table.h"
 
 static int64_t *field_named(const char *name, RhConfig *config)
 {

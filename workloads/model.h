@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "workloads/expert_routing.h"
 #include "workloads/image_layer_graph.h"
-#include "workloads/numerics.h"
+#include "workloads/rope_and_norm_settings.h"
 
 /* A row of workloads/operators/; operator_costs.h asks it for kernels, parameters, bytes. */
 typedef struct RhOperator RhOperator;

@@ -1,7 +1,7 @@
 #pragma once
 /* All kernels of a list in memory at once, with one set of operands for each distinct kernel. */
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/measure/run.h"
+#include "calibrate/measure/measure_samples.h"
 
 typedef struct {
     RkCase *cases;   /* owned; one per distinct shape */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "calibrate/cuda/clock_power_meter.h"
-#include "calibrate/cuda/kernel_server.h"
+#include "calibrate/cuda/kernels_on_demand.h"
 #include "calibrate/cuda/measure.h"
 #include "calibrate/measure/measure_main.h"
 

@@ -1,7 +1,7 @@
 #pragma once
-/* A GPU as the device of a run (calibrate/measure/run.h): the grid, a list, the checks. */
+/* A GPU as the device of a run (calibrate/measure/measure_samples.h): the grid, a list, the checks. */
 #include "calibrate/cuda/timing.h"
-#include "calibrate/measure/run.h"
+#include "calibrate/measure/measure_samples.h"
 
 RkExit rk_measure_grid(RkGpu *gpu, const RkOptions *options, FILE *out);
 RkExit rk_measure_list(RkGpu *gpu, const RkOptions *options, const RkList *list, FILE *out);

@@ -3,7 +3,7 @@
  * budget is spent. Runs are enqueued back to back behind a short delay, so that the host's launch
  * overhead is not included. */
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/measure/run.h"
+#include "calibrate/measure/measure_samples.h"
 
 #define RK_WIDTH_WANTED 0.02
 

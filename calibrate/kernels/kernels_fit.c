@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/interned_strings.h"
 #include "calibrate/fit/sample_sufficiency.h"
-#include "calibrate/kernels/kernels_files.h"
-#include "calibrate/kernels/kernels_predict.h"
+#include "calibrate/kernels/raw_samples_device.h"
+#include "calibrate/kernels/unfitted_kernels.h"
 #include "platforms/platform_constants.h"
 
 /* Median error beyond which constants do not describe the times: of a format's single peak, of a

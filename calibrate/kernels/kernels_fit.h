@@ -10,7 +10,7 @@
  * then. Kernels without a constant in the model (grouped GEMM, a GEMM beside a copy) are predicted
  * and reported. */
 #include "calibrate/fit/fit_gemm_correction.h"
-#include "calibrate/fit/fit_profile.h"
+#include "calibrate/fit/fitted_facts.h"
 #include "calibrate/surfaces/surfaces_fit.h"
 
 typedef struct {

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "calibrate/kernels/kernels_files.h"
+#include "calibrate/kernels/raw_samples_device.h"
 #include "calibrate/links/links_rates.h"
 #include "platforms/fabric/nccl_protocol.h"
 #include "platforms/platform_constants.h"

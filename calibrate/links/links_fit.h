@@ -8,7 +8,7 @@
  * The model of a time is the platform's: launch, and the estimate of the algorithm that its library
  * takes (sim/collective). What rows inside a node tell is nvlink.*, what rows between nodes tell
  * nic.*; a constant that too few rows depend on stays as it is, which is said. */
-#include "calibrate/fit/fit_profile.h"
+#include "calibrate/fit/fitted_facts.h"
 #include "calibrate/links/collective_time_segments.h"
 #include "calibrate/links/measured.h"
 #include "platforms/platform.h"

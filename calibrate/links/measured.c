@@ -1,4 +1,4 @@
-#include "calibrate/links/measured_format.h"
+#include "calibrate/links/measured_private.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/interned_strings.h"
-#include "calibrate/links/measured_format.h"
+#include "calibrate/links/measured_private.h"
 
 #define GB        1e9
 #define RATE_MOST 1e6   /* GB/s */

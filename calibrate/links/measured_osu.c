@@ -11,7 +11,7 @@
 
 #include "base/interned_strings.h"
 #include "base/units.h"
-#include "calibrate/links/measured_format.h"
+#include "calibrate/links/measured_private.h"
 
 #define US_MOST    1e10
 #define RANKS_MOST (1 << 20)

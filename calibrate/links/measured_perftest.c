@@ -6,7 +6,7 @@
  *      65536      5000             387.13             386.90               0.737953 */
 #include <string.h>
 
-#include "calibrate/links/measured_format.h"
+#include "calibrate/links/measured_private.h"
 
 #define RATE_MOST 1e7       /* in either unit */
 #define MIB       1048576.0 /* what its MB/sec count */

@@ -1,6 +1,6 @@
 #pragma once
 /* The program around a device: options, the grid, lists, the output file. */
-#include "calibrate/measure/run.h"
+#include "calibrate/measure/measure_samples.h"
 #include "calibrate/measure/shape_grid.h"
 
 #ifdef __cplusplus

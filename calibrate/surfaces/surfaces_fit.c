@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "calibrate/fit/custom_allreduce_curve.h"
 #include "calibrate/fit/fit_surface.h"
-#include "calibrate/fit/p2p_allreduce_curve.h"
-#include "calibrate/kernels/kernels_files.h"
+#include "calibrate/kernels/raw_samples_device.h"
 
 /* The roofline that factors are relative to: round numbers, as the factors compensate. */
 #define ROOF_LAUNCH_S 3e-6

@@ -2,8 +2,8 @@
 /* Surfaces of all kernels that a device's tables tell, as a profile. Docs: docs/theory/kernels.md. */
 #include "calibrate/fit/fit_rows.h"
 #include "calibrate/surfaces/kernel_tables.h"
+#include "platforms/devices/custom_allreduce.h"
 #include "platforms/devices/device.h"
-#include "platforms/devices/p2p_allreduce.h"
 
 typedef struct {
     char *name; /* "gemm fp8", "gemm fp8, m <= 32" */

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/inputs/fault_scenario.h"
 #include "cli/inputs/inputs_settings.h"
 #include "cli/inputs/launch_input.h"
-#include "cli/inputs/scenario.h"
 #include "cli/output/launch_files.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/parse/hint_options.h"
+#include "cli/parse/hint_to_options.h"
 #include "report/format.h"
 #include "strategies/launch/launch.h"
 

@@ -12,7 +12,7 @@
 #include "base/gzip_file.h"
 #include "base/json.h"
 #include "cli/hard_timeout.h"
-#include "sim/engine/workers/rank_pool.h"
+#include "sim/engine/workers/multi_machine_pool.h"
 #include "strategies/launch/launch_read.h"
 
 /* Longer endings first: ".program.json" is also a ".json". */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/text_input.h"
-#include "cli/parse/hint_options.h"
+#include "cli/parse/hint_to_options.h"
 
 /* The state of the process's terminal; there is one. */
 static struct {

@@ -68,7 +68,7 @@ typedef struct RhTopic {
 /* Kinds of work that the ranks of an MPI job may do for a command. */
 typedef enum {
     RH_RANKS_NONE,  /* nothing */
-    RH_RANKS_POOLS, /* perform items of its pools (sim/engine/workers/rank_pool.h) */
+    RH_RANKS_POOLS, /* perform items of its pools (sim/engine/workers/multi_machine_pool.h) */
     RH_RANKS_OWN,   /* what it hands out itself */
 } RhRankWork;
 

@@ -13,7 +13,7 @@
 #include "cli/output/pictures.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/parse/hint_options.h"
+#include "cli/parse/hint_to_options.h"
 #include "cli/plan/inert_limits.h"
 #include "cli/plan/plan_any_stack.h"
 #include "cli/plan/plan_from_launch.h"
@@ -25,7 +25,7 @@
 #include "strategies/search/colocation/plan_with_jobs.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/unsearched_changes.h"
-#include "strategies/train/open_knobs.h"
+#include "strategies/train/open_knob_layouts.h"
 
 /* --- options to RhPlanOptions --- */
 

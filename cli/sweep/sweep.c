@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/shell_quote.h"
-#include "cli/job_rank.h"
+#include "cli/mpi_job_rank.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"

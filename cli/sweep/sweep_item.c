@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/command_dispatch.h"
 #include "cli/hard_timeout.h"
-#include "cli/sweep/sweep_commands.h"
+#include "cli/sweep/sweepable_commands.h"
 
 /* The words of an item and those by which its answer is one JSON document; borrowed words, the array
  * is the caller's. */

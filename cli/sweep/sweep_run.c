@@ -8,12 +8,12 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "cli/output/terminal.h"
-#include "cli/sweep/sweep_commands.h"
 #include "cli/sweep/sweep_item.h"
+#include "cli/sweep/sweepable_commands.h"
 #include "sweep/coordinator.h"
 #include "sweep/cost_model.h"
 #include "sweep/item_client.h"
-#include "sweep/item_pool.h"
+#include "sweep/item_workers.h"
 #include "sweep/journal.h"
 
 #define TROUBLES_MAX 5 /* failures that are told; refusals likewise, each reason once */

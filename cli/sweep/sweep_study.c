@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/sweep/sweep_commands.h"
+#include "cli/sweep/sweepable_commands.h"
 
 void rh_sweep_study_clear(RhSweepStudy *s)
 {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
-#include "cli/sweep/sweep_commands.h"
+#include "cli/sweep/sweepable_commands.h"
 #include "report/page/page.h"
 #include "report/sweep/study_compare.h"
 #include "report/sweep/study_report.h"

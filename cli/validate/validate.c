@@ -20,7 +20,7 @@
 #include "validate/cross/cross_groups.h"
 #include "validate/step_kernel_lists.h"
 #include "validate/step_kernels_vs_model.h"
-#include "validate/suites/lab_topology.h"
+#include "validate/suites/lab_topology_write.h"
 #include "validate/suites/suite.h"
 #include "workloads/precision_recipe.h"
 

@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
-#include "report/evaluation.h"
+#include "report/evaluation_published_runs.h"
 #include "report/json_facts.h"
 #include "report/page/page.h"
 #include "report/pictures/scatter.h"
 #include "validate/cases/cases.h"
 #include "validate/serving/a2a_published.h"
 #include "validate/serving/kv_cache_sizes.h"
-#include "validate/serving/served.h"
+#include "validate/serving/served_vs_predicted.h"
 #include "validate/serving/server_timeline.h"
 
 static void progress(const char *what, int32_t done, int32_t total, void *user)

@@ -9,11 +9,11 @@
 #include "cli/inputs/log_inputs.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
-#include "report/evaluation.h"
+#include "report/evaluation_published_runs.h"
 #include "report/format.h"
 #include "strategies/search/error_bar_key.h"
 #include "strategies/train/stream_memory_pools.h"
-#include "validate/runs/findings.h"
+#include "validate/runs/plausibility_findings.h"
 #include "validate/runs/run_plausibility.h"
 
 /* The part of the predicted peak that a log's peak covers. */

@@ -10,11 +10,11 @@
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/serve/serve_simulate_inputs.h"
-#include "report/evaluation.h"
+#include "report/evaluation_published_runs.h"
 #include "report/format.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/serve/results/service_metrics.h"
-#include "validate/runs/findings.h"
+#include "validate/runs/plausibility_findings.h"
 #include "validate/runs/service_plausibility.h"
 #include "validate/runs/service_result.h"
 

@@ -19,9 +19,9 @@
 #include "base/fact.h"
 #include "base/json.h"
 #include "platforms/devices/calibrated_range.h"
+#include "platforms/devices/custom_allreduce.h"
 #include "platforms/devices/gemm_correction.h"
 #include "platforms/devices/kernel.h"
-#include "platforms/devices/p2p_allreduce.h"
 #include "platforms/devices/time_surface.h"
 
 #define RH_TILES_MAX 8
@@ -167,7 +167,7 @@ bool rh_device_choose_experts(RhDevice *device, const char *format, const char *
 /* Returns the surface that gives this kernel's time; NULL: the formula does. */
 const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *kernel);
 
-/* Returns the seconds of an engine's all-reduce inside a node (platforms/devices/p2p_allreduce.h);
+/* Returns the seconds of an engine's all-reduce inside a node (platforms/devices/custom_allreduce.h);
  * HUGE_VAL where the device's profile lacks it. */
 double rh_peer_reduce_s(const RhDevice *device, int32_t ranks, double bytes);
 

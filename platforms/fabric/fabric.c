@@ -1,5 +1,5 @@
 /* Links and routes through the tree of switches. */
-#include "platforms/fabric/fabric_links.h"
+#include "platforms/fabric/fabric_link_numbers.h"
 
 int32_t rh_platform_gpus(const RhPlatform *p)
 {

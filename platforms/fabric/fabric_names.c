@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "platforms/fabric/fabric_links.h"
+#include "platforms/fabric/fabric_link_numbers.h"
 
 static char *tier_link_name(const RhSwitchLevel *tier, const RhLinkParts *x)
 {

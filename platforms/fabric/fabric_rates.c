@@ -1,7 +1,7 @@
 /* Bandwidth of links: rated, scaled, and the time at which they fail. */
 #include <math.h>
 
-#include "platforms/fabric/fabric_links.h"
+#include "platforms/fabric/fabric_link_numbers.h"
 
 /* Nodes below one group of a tier; the last group may hold fewer. */
 static int32_t group_nodes(const RhPlatform *p, int32_t t, int32_t group)

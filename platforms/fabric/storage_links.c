@@ -1,7 +1,7 @@
 /* Links to storage: the way of a node to it, and how fast all nodes get there. */
 #include <math.h>
 
-#include "platforms/fabric/fabric_links.h"
+#include "platforms/fabric/fabric_link_numbers.h"
 
 int rh_platform_storage_route(const RhPlatform *p, int32_t gpu, bool out,
                               RhLink links[RH_STORAGE_ROUTE_MAX])

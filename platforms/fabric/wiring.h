@@ -2,7 +2,7 @@
 /* Topologies other than a node's switch and a tree of switches, with a file for each.
  *
  * A wiring numbers its directed links from 0. Inside a node they connect the ports of two GPUs,
- * outside the NICs of two nodes. It knows places and links; fabric_links.h numbers its links after
+ * outside the NICs of two nodes. It knows places and links; fabric_link_numbers.h numbers its links after
  * all others. */
 #include "platforms/platform.h"
 

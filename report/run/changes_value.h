@@ -2,7 +2,7 @@
 /* Formats what changes of a run are worth: goodput, time and GPU-hours with one thing changed, and what that takes. */
 #include "report/report.h"
 #include "strategies/run/checkpoint.h"
-#include "strategies/run/run_changes.h"
+#include "strategies/run/run_what_if.h"
 
 typedef struct {
     const RhQuestion *q;

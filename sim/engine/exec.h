@@ -7,9 +7,9 @@
 
 #include "sim/engine/engine.h"
 #include "sim/engine/folded_network.h"
+#include "sim/engine/program_flows.h"
 #include "sim/engine/session.h"
 #include "sim/engine/symmetry_fold.h"
-#include "sim/engine/traffic.h"
 #include "sim/program_join.h"
 
 /* Inputs of the executor, all borrowed; they must outlive it. */

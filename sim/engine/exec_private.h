@@ -7,7 +7,7 @@
 #include "sim/engine/jitter.h"
 #include "sim/engine/timers.h"
 #include "sim/map64.h"
-#include "sim/role_table.h"
+#include "sim/role_task_graph.h"
 
 typedef enum {
     RH_STATE_WAITING,
@@ -171,7 +171,7 @@ typedef struct {
     bool links_die; /* links may fail if the platform says so; a run may then never end */
 } RhTransport;
 extern const RhTransport rh_transport_fluid;   /* max-min shared flows: exec_fluid.c */
-extern const RhTransport rh_transport_packets; /* store and forward: exec_messages.c */
+extern const RhTransport rh_transport_packets; /* store and forward: exec_packet_messages.c */
 
 typedef struct RhPacketLinks RhPacketLinks;
 typedef struct RhExecMessages RhExecMessages;
@@ -267,7 +267,7 @@ void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);
 void rh_exec_complete_moved(RhExec *x, int32_t actor, int32_t task, double t_start_s,
                             double moved_s);
 void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
-/* exec_comm.c */
+/* exec_comm_plans.c */
 int32_t rh_exec_comm_collective(RhExec *x, int32_t call, int32_t kind);
 int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
 void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommRound *round,

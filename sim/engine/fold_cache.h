@@ -4,8 +4,8 @@
  * rehearses layouts of one grid that have these in common: the first is folded, the others reuse
  * its colours and its quotient. */
 #include "sim/engine/folded_network.h"
+#include "sim/engine/program_flows.h"
 #include "sim/engine/symmetry_fold.h"
-#include "sim/engine/traffic.h"
 
 typedef struct RhFoldedTable RhFoldedTable; /* for one platform, which must not change meanwhile */
 

@@ -9,9 +9,9 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "sim/engine/program_flows.h"
 #include "sim/engine/simgrid_bridge.h"
 #include "sim/engine/symmetry_fold.h"
-#include "sim/engine/traffic.h"
 
 #define RH_WEIGHT_MAX 512 /* larger weights are rounded, and the run is approximate */
 

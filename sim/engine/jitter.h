@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "sim/program.h"
-#include "sim/role_table.h"
+#include "sim/role_task_graph.h"
 
 /* Return the expectation and the variance of the largest of n standard normal numbers; 0 and 1 for
  * n <= 1. */

@@ -3,7 +3,7 @@
  * pattern (an instance's flows, or one message), where each link is shared by all flows that move
  * at one time. A merged colour is represented by the slowest of its ranks and instances, a step by
  * the slowest of its flows. */
-#include "sim/engine/traffic.h"
+#include "sim/engine/program_flows.h"
 
 typedef struct {
     double s_per_byte; /* slowest flow, per byte of the round's largest flow */

@@ -1,11 +1,11 @@
 /* Packets on links, store and forward: links as servers, connections with windows, and the messages
- * cut into packets. The purpose of a message is known to its caller (exec_messages.c). */
+ * cut into packets. The purpose of a message is known to its caller (exec_packet_messages.c). */
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <string.h>
 
 #include "sim/engine/packet_links.h"
-#include "sim/engine/packets.h"
+#include "sim/engine/packet_queue.h"
 
 #define NONE (-1)
 

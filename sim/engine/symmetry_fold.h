@@ -16,7 +16,7 @@
 
 #include "base/deadline.h"
 #include "sim/engine/merged_flow_rates.h"
-#include "sim/engine/traffic.h"
+#include "sim/engine/program_flows.h"
 #include "sim/map64.h"
 
 #define RH_FOLD_COLOURS_MAX   512     /* more are merged */

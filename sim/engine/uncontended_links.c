@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/array.h"
-#include "sim/engine/traffic.h"
+#include "sim/engine/program_flows.h"
 
 static bool joins_switches(const RhTraffic *t, RhLink link)
 {

@@ -4,7 +4,7 @@
  *
  * A key of a file is called by its path, "training.seq_len"; a flag without its dashes. */
 #include "base/json_build.h"
-#include "base/shell_words.h"
+#include "base/shell_script.h"
 
 typedef struct {
     char *name, *text;      /* owned; "" for a switch; elements of a list with ", " between */

@@ -147,7 +147,7 @@ typedef struct {
     double apart_frac; /* of the best plan, by how much its step with every byte as a flow differs
                              from that with idle ones as timers, which the search went by */
     /* Where that is beyond RH_PLAN_AGREEMENT_FRAC: how far such a step moves when next to nothing
-     * changes (step_stability.h), the most. */
+     * changes (step_perturbation_spread.h), the most. */
     double spread_frac;
     bool estimated;       /* message by message the bounds are estimates: nothing is proved */
     double proof_bound_s; /* best bound among the layouts not rehearsed (INFINITY when none); not

@@ -8,7 +8,7 @@
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/memory_smallest.h"
 #include "strategies/train/block_cost.h"
-#include "strategies/train/open_knobs.h"
+#include "strategies/train/open_knob_layouts.h"
 
 char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
 {

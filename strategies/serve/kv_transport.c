@@ -1,6 +1,6 @@
 #include "strategies/serve/kv_transport.h"
 
-#include "sim/transfers.h"
+#include "sim/fair_share_transfers.h"
 
 typedef struct {
     const RhPlatform *platform;

@@ -72,7 +72,7 @@ typedef struct {
 } RhLayerOps;
 
 /* Interleaves a pass with itself for the two halves of a micro-batch: one continues while the other
- * waits for its tokens (batch_overlap.c). The caller frees the tasks. */
+ * waits for its tokens (overlap_interleaving.c). The caller frees the tasks. */
 RhLayerPass rh_layer_pass_overlap(const RhLayerPass *half);
 /* Interleaves a forward and a backward: one continues while the other waits for any collective. The
  * caller frees the tasks. */

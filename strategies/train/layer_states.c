@@ -1,6 +1,6 @@
 /* Parameters, training states and the time of backward of one layer. */
 #include "strategies/train/layer_ops.h"
-#include "strategies/train/pipeline_profile.h"
+#include "strategies/train/pipeline_schedule_properties.h"
 
 static bool ends_meet(const RhLayout *l)
 {

@@ -6,7 +6,7 @@
  * Tables are made in steps that layouts share: chunks of a (shard, split), their peaks under a
  * pipeline profile, then a few sums per stage. */
 #include "strategies/train/layer_ops.h"
-#include "strategies/train/pipeline_profile.h"
+#include "strategies/train/pipeline_schedule_properties.h"
 
 /* Bytes of micro-batches in flight, and transient bytes of the running one. */
 typedef struct {

@@ -6,7 +6,7 @@
 #include "accuracy/error_bar_record.h"
 #include "base/interned_strings.h"
 #include "base/json.h"
-#include "report/evaluation.h"
+#include "report/evaluation_published_runs.h"
 #include "report/format.h"
 #include "report/pictures/canvas.h"
 #include "report/pictures/platform_picture.h"

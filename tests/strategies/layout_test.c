@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "strategies/knobs.h"
 #include "strategies/layer_partition.h"
-#include "strategies/train/pipeline_profile.h"
+#include "strategies/train/pipeline_schedule_properties.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

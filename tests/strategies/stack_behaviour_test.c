@@ -3,7 +3,7 @@
 
 #include "base/interned_strings.h"
 #include "sim/collective/collective.h"
-#include "sim/engine/traffic.h"
+#include "sim/engine/program_flows.h"
 #include "strategies/layer_partition.h"
 #include "strategies/train/memory.h"
 #include "tests/kit/shard_kit.h"

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sweep/item_pool.h"
+#include "sweep/item_workers.h"
 #include "sweep/journal.h"
 #include "tests/kit/testkit.h"
 

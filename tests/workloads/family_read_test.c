@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "tests/kit/testkit.h"
-#include "workloads/config_fields.h"
+#include "workloads/config_field_table.h"
 #include "workloads/family_read.h"
 #include "workloads/family_rules.h"
 #include "workloads/model.h"

@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/interned_strings.h"
-#include "calibrate/stacks/steps_held_out.h"
+#include "calibrate/stacks/steps_leave_out_fit.h"
 
 #define FITTED_STACK "megatron" /* whose constants published-steps.csv tells */
 #define SAME_PARAMS  0.01

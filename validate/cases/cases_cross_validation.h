@@ -4,7 +4,7 @@
  *
  * For each group, rules that were chosen on its rows are withheld, and the constants of the stack and
  * the clocks of devices are fitted to the published steps (calibrate/data/published-steps.csv) of
- * other groups (calibrate/stacks/steps_held_out.h). A run with a constant that was fitted elsewhere to
+ * other groups (calibrate/stacks/steps_leave_out_fit.h). A run with a constant that was fitted elsewhere to
  * rows of its group on its device has no group, and counts in no error: that fit is not repeated here. */
 #include "accuracy/evaluation.h"
 #include "base/deadline.h"

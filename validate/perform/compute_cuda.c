@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/find_companion_program.h"
-#include "platforms/devices/kernel_list.h"
+#include "platforms/devices/kernel_list_file.h"
 #include "validate/perform/compute.h"
 
 #define PROGRAM    "rehearse-kernels"

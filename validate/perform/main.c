@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "sim/timeline.h"
+#include "sim/timeline_file.h"
 #include "validate/perform/clock_sync.h"
 #include "validate/perform/performed_steps.h"
 #include "validate/perform/pingpong_measure.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/role_table.h"
+#include "sim/role_task_graph.h"
 #include "sim/tier_copy.h"
 #include "validate/perform/clock_sync.h"
 #include "validate/perform/compute.h"

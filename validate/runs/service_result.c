@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/gzip_file.h"
 #include "base/json.h"
-#include "validate/runs/service_table.h"
+#include "validate/runs/bench_serve_printout.h"
 
 #define FILE_MAX   ((gsize)64 << 20)
 #define HEAD_BYTES 65536

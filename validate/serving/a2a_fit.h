@@ -4,7 +4,7 @@
  * model. A constant is fitted where rows tell it apart: `inter` by rows in a node and of several nodes, `node` by
  * several numbers of nodes, `sm` by several numbers of SMs; the others stay as they are. Sizes are held out by what they
  * are (ranks, tokens, columns, experts), so that the same are held out in every file. */
-#include "calibrate/fit/fit_profile.h"
+#include "calibrate/fit/fitted_facts.h"
 #include "validate/cases/cases.h"
 
 typedef struct {

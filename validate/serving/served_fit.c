@@ -6,9 +6,9 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "validate/coordinate_descent.h"
-#include "validate/serving/served.h"
 #include "validate/serving/served_row_conflicts.h"
 #include "validate/serving/served_translate.h"
+#include "validate/serving/served_vs_predicted.h"
 
 #define MOVES      40
 #define LATE       1e9  /* loss of a row that was not computed in time */

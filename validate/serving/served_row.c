@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/error_bar_key.h"
-#include "strategies/search/services/serve_extrapolation.h"
+#include "strategies/search/services/serve_extrapolated_share.h"
 #include "validate/serving/served_figures.h"
 #include "validate/serving/served_row_conflicts.h"
 

@@ -8,7 +8,7 @@
 #include "base/interned_strings.h"
 #include "base/units.h"
 #include "platforms/catalogue_names.h"
-#include "validate/cases/case_row.h"
+#include "validate/cases/case_translation.h"
 
 struct RhServedTranslator {
     RhCaseFacts *facts;

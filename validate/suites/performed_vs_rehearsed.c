@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/json.h"
-#include "sim/timeline.h"
+#include "sim/timeline_file.h"
 
 bool rh_performed_load(const char *path, RhPerformedResult *out, GError **error)
 {

@@ -3,7 +3,7 @@
  *
  * Calibrated on the star (ping-pong alone), evaluated everywhere. Predictions are made before anything
  * is measured. */
-#include "accuracy/validation.h"
+#include "accuracy/validation_suite_results.h"
 #include "sim/program_result.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* Attention of a decoder's tokens to its encoder's output (Vaswani et al. 2017, arXiv 1706.03762,
  * section 3.2.3): queries from the decoder's tokens by one matrix, keys and values from all of the
  * encoder's by another, no mask. The encoder's output itself is kept once, by its last layer
- * (encoder.c). Serving makes keys and values once per request. Formulas:
+ * (encoder_ends.c). Serving makes keys and values once per request. Formulas:
  * docs/theory/workload.md. */
 #include <math.h>
 

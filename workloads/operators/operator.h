@@ -224,7 +224,7 @@ double rh_frozen_wide_bytes(const RhOps *ops, const RhOperator *op);
  * where the norm runs again. */
 double rh_ops_normed_input_bytes(const RhOps *ops);
 
-/* Makes a layer the encoder's last, with a norm behind it or none (encoder.c). */
+/* Makes a layer the encoder's last, with a norm behind it or none (encoder_ends.c). */
 void rh_encoder_end_wrap(RhLayerKind *kind, bool norm);
 /* Makes a layer read its own columns of a second embedding, and have a path beside attention (per_layer_embedding.c). */
 void rh_layer_end_wrap(RhLayerKind *kind, int32_t input, int32_t side);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "sim/engine/workers/rank_pool.h"
+#include "sim/engine/workers/multi_machine_pool.h"
 
 struct RhForkServer {
     RhForkServerWork work;

@@ -13,7 +13,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "sim/engine/workers/rank_pool.h"
+#include "sim/engine/workers/multi_machine_pool.h"
 
 #define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are shown */
 #define TRIES_MAX      2      /* of an item whose child was lost */

@@ -28,7 +28,7 @@ typedef struct {
     bool (*more)(int32_t *count, int32_t *jobs, void *user);
     int more_fd;
     /* Bytes of answers hold no address, so that another machine may read them: items may be
-     * performed by other ranks (rank_pool.h), of which each calls answer() for all items. */
+     * performed by other ranks (multi_machine_pool.h), of which each calls answer() for all items. */
     bool of_ranks;
     void *user;
 } RhProcessPool;

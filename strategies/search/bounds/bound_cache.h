@@ -57,7 +57,7 @@ typedef struct {
     RhFold *fold;
 } RhOpenFold;
 
-typedef struct RhBackgroundFold RhBackgroundFold; /* background_fold.c */
+typedef struct RhBackgroundFold RhBackgroundFold; /* message_fold_thread.c */
 
 struct RhBoundCache {
     const RhProblem *c;          /* problem that is bounded: `asked`, or `evened` */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/serialize.h"
-#include "sim/collective/rank_sampling.h"
+#include "sim/collective/periodic_rank_reduction.h"
 #include "strategies/search/bounds/stage_groups.h"
 
 /* The builder's choice: one for all groups of a kind, the first one's. */

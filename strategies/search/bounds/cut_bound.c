@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "strategies/search/bounds/bound_cache.h"
-#include "strategies/train/open_knobs.h"
+#include "strategies/train/open_knob_layouts.h"
 
 static void add_lanes(RhBoundCache *cache, const RhGroupNetwork *net, int32_t stage,
                       const RhLayerPass *pass, RhLayerWork *w)

@@ -17,8 +17,8 @@
 #include <math.h>
 
 #include "sim/collective/collective.h"
-#include "strategies/search/bounds/contention.h"
 #include "strategies/search/bounds/gradient_interference.h"
+#include "strategies/search/bounds/least_link_share.h"
 
 /* Question about one stage: a member of its block and a link. */
 typedef struct {

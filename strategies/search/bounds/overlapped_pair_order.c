@@ -1,6 +1,6 @@
 /* Which sets of recomputed modules change the order in which the two halves of a pair run.
  *
- * A half of a pair goes on while the other waits (train/batch_overlap.c), so a kernel that is run again may let the
+ * A half of a pair goes on while the other waits (train/overlap_interleaving.c), so a kernel that is run again may let the
  * other half go first, and all behind it run in another order: then a pair with more kernels may take less time. In
  * one order more tasks never do. A set *keeps* the order of a smaller one where each task of the smaller set's list
  * has an image in the larger set's: tasks of the same calls of the builder, at least as long, which follow one another

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "strategies/train/open_knobs.h"
+#include "strategies/train/open_knob_layouts.h"
 
 void rh_what_if_clear(RhWhatIfAnswer *answer)
 {

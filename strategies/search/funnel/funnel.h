@@ -4,8 +4,8 @@
  * better them. */
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/funnel/candidate_heap.h"
+#include "strategies/search/funnel/expected_value_pruning.h"
 #include "strategies/search/funnel/layout_store.h"
-#include "strategies/search/funnel/prune.h"
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearsals/rehearsal_queue.h"

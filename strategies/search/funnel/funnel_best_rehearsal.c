@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "strategies/search/funnel/funnel.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/search/rehearsals/step_stability.h"
+#include "strategies/search/rehearsals/step_perturbation_spread.h"
 
 /* Replaces entry `i` by the results of the run; returns the new entry. */
 static RhRehearsal *replace_entry(RhFunnel *f, guint i, const RhRun *run)

@@ -8,7 +8,7 @@
 #include "strategies/search/funnel/forked_work.h"
 #include "strategies/search/funnel/funnel.h"
 #include "strategies/search/funnel/similarity.h"
-#include "strategies/train/open_knobs.h"
+#include "strategies/train/open_knob_layouts.h"
 
 /* Least number of cuts for one process. */
 #define CUTS_A_PROCESS 512

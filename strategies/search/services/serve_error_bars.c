@@ -2,7 +2,7 @@
 
 #include "accuracy/group_errors.h"
 #include "strategies/search/error_bar_key.h"
-#include "strategies/search/services/serve_extrapolation.h"
+#include "strategies/search/services/serve_extrapolated_share.h"
 
 /* Key of a service with what its kernels rest on. Only experts may lack a table. */
 static RhEvidenceKey key_of(const RhServing *serving, const RhDeployment *deployment,

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text_input.h"
-#include "strategies/serve/launch/server_reader.h"
+#include "strategies/serve/launch/server_command_reader.h"
 
 static void free_command(gpointer data)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "sim/collective/collective.h"
-#include "sim/transfers.h"
+#include "sim/fair_share_transfers.h"
 
 #define LEVELS 24 /* sizes for which algorithms are chosen: powers of two of tokens */
 

@@ -6,8 +6,8 @@
 #include "strategies/serve/cache/kv_budget.h"
 #include "strategies/serve/kv_transport.h"
 #include "strategies/serve/results/request_records.h"
-#include "strategies/serve/service/request_pacer.h"
 #include "strategies/serve/service/server_failures.h"
+#include "strategies/serve/service/trainer_pacer.h"
 #include "workloads/requests.h"
 
 typedef struct RhService RhService;

@@ -48,7 +48,7 @@ struct RhService {
     bool *traffic_meets; /* by replica and replica: on one link */
 };
 
-/* Inter-node traffic of a replica (service_traffic.c). */
+/* Inter-node traffic of a replica (service_link_contention.c). */
 typedef struct {
     RhReplicaTraffic *traffic; /* borrowed; NULL: on one node */
     int32_t met;               /* caches on its links */
@@ -140,7 +140,7 @@ void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s);
 /* It has an outcome: whoever waits for that goes on. */
 void rh_service_over(RhServiceClock *c, int32_t request, double t_s);
 
-/* --- service_pacer.c --- */
+/* --- service_trainer_pacer.c --- */
 
 /* Sends what the pacer releases at t_s; without a pacer nothing. */
 void rh_service_pacer_release(RhServiceClock *c, double t_s);
@@ -169,7 +169,7 @@ void rh_service_strand(RhServiceClock *c, int32_t request, int32_t pool);
  * to, then. */
 bool rh_service_in_vain(RhServiceClock *c, int32_t request, bool read, double t_s);
 
-/* --- service_traffic.c --- */
+/* --- service_link_contention.c --- */
 
 void rh_service_traffic_open(RhServiceClock *c);
 /* Its work has begun: part by part where others are on its links, and so has that of those it

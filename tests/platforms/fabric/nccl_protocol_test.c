@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "platforms/fabric/nccl_protocol.h"
-#include "sim/collective/rank_sampling.h"
+#include "sim/collective/periodic_rank_reduction.h"
 #include "strategies/software_stack.h"
 #include "tests/kit/engine_kit.h"
 

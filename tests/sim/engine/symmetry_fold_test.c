@@ -2,8 +2,8 @@
 
 #include "sim/engine/folded_network.h"
 #include "sim/engine/jitter.h"
+#include "sim/engine/program_flows.h"
 #include "sim/engine/symmetry_fold.h"
-#include "sim/engine/traffic.h"
 
 static const RhEngineOptions folded = {0};
 static const RhEngineOptions unfolded = {.unfolded = true};

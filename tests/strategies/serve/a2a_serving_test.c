@@ -1,7 +1,7 @@
 /* Serving: what ranks exchange, experts' kernels above all. */
 #include <string.h>
 
-#include "platforms/devices/p2p_allreduce.h"
+#include "platforms/devices/custom_allreduce.h"
 #include "tests/kit/serve_kit.h"
 
 /* DeepSeek-V3's experts on 16 H100s: a token's eight copies, half of them to the other node; or two, one of each

@@ -1,6 +1,6 @@
 /* The gradient norm: who sums it, what it reads, and what a step with it takes. */
 #include "sim/collective/collective.h"
-#include "sim/engine/traffic.h"
+#include "sim/engine/program_flows.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/train/memory.h"
 #include "tests/kit/testkit.h"

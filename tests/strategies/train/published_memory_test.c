@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "strategies/train/memory.h"
-#include "strategies/train/pipeline_profile.h"
+#include "strategies/train/pipeline_schedule_properties.h"
 #include "tests/kit/train_kit.h"
 
 /* Bytes a parameter that a rank holds of weights, gradients and states, with dp ranks. */

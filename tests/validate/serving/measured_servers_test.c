@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tests/kit/testkit.h"
-#include "validate/serving/served.h"
+#include "validate/serving/served_vs_predicted.h"
 
 typedef struct {
     int32_t gpus, input, output, batch;

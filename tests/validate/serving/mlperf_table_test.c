@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tests/kit/testkit.h"
-#include "validate/serving/served.h"
+#include "validate/serving/served_vs_predicted.h"
 
 /* An invented result of one H200: its figures are round. */
 #define TABLE                                                                                      \

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tests/kit/testkit.h"
-#include "validate/serving/served.h"
+#include "validate/serving/served_vs_predicted.h"
 
 #define HEADER                                                                                     \
     "source,model,gpu,gpus,tp,pp,ep,dp,precision,isl,osl,batch_or_concurrency,rps,"                \

@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "accuracy/validation.h"
+#include "accuracy/validation_suite_results.h"
 #include "base/error.h"
 #include "calibrate/links/pingpong_fit.h"
 #include "platforms/profile.h"
 #include "report/validation.h"
 #include "tests/kit/engine_kit.h"
 #include "validate/suites/deadlock.h"
-#include "validate/suites/lab_topology.h"
+#include "validate/suites/lab_topology_write.h"
 #include "validate/suites/message_patterns.h"
 #include "validate/suites/smpi.h"
 #include "validate/suites/suite_cases.h"

@@ -2,7 +2,7 @@
  * their links take from each other is the links' rule. */
 #include <math.h>
 
-#include "sim/transfers.h"
+#include "sim/fair_share_transfers.h"
 #include "tests/kit/serve_kit.h"
 
 #define NOBODYS (1 << 30)

@@ -1,0 +1,99 @@
+/* Times of collectives by size: factors, bounds, published bus bandwidths. */
+#include "sim/collective/collective_time_by_size.h"
+
+#include "platforms/profile.h"
+#include "tests/kit/testkit.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+/* Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. */
+static void bus_factors_are_those_of_nccl_tests(void)
+{
+    RH_CHECK_CLOSE(rh_collective_bus_factor(RH_OP_ALL_REDUCE, 8), 1.75, 1e-15);
+    RH_CHECK_CLOSE(rh_collective_bus_factor(RH_OP_ALL_GATHER, 8), 0.875, 1e-15);
+    RH_CHECK_CLOSE(rh_collective_bus_factor(RH_OP_REDUCE_SCATTER, 8), 0.875, 1e-15);
+    RH_CHECK_CLOSE(rh_collective_bus_factor(RH_OP_ALL_TO_ALL, 8), 0.875, 1e-15);
+    RH_CHECK_CLOSE(rh_collective_bus_factor(RH_OP_BROADCAST, 8), 1, 1e-15);
+    RH_CHECK_CLOSE(rh_collective_bus_factor(RH_OP_SHIFT, 8), 1, 1e-15);
+}
+
+/* Applies the catalogue's profile of such links, if it has one. */
+static RhPlatform *fitted(const char *name)
+{
+    RhPlatform *p = rh_platform_load(name, NULL);
+    g_assert_nonnull(p);
+    const char *profile = rh_platform_links_profile(p);
+    g_assert_true(!profile || rh_platform_apply_profile(p, profile, NULL));
+    return p;
+}
+
+/* No size of any collective is quicker than its bound, on one node, on several, with in-switch sums
+ * or without. */
+static void nothing_is_quicker_than_its_bound(void)
+{
+    static const RhOp ops[] = {RH_OP_ALL_REDUCE, RH_OP_ALL_GATHER, RH_OP_REDUCE_SCATTER,
+                               RH_OP_ALL_TO_ALL, RH_OP_BROADCAST,  RH_OP_SHIFT};
+    static const struct {
+        const char *platform;
+        int32_t ranks, nodes;
+    } places[] = {{"dgx-h100", 8, 1},    {"dgx-h100", 2, 1},    {"dgx-h100:4", 32, 4},
+                  {"dgx-h100:4", 4, 4},  {"dgx-a100:2", 16, 2}, {"gb200-nvl72:1", 72, 1},
+                  {"dgx-h200:3", 12, 3}, {"mi300x:2", 16, 2}};
+    for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+        g_autoptr(RhPlatform) p = fitted(places[i].platform);
+        for (size_t k = 0; k < G_N_ELEMENTS(ops); k++)
+            for (double bytes = 1024; bytes <= 16 * GIB; bytes *= 8) {
+                RhCollectiveBenchmark benchmark = {ops[k], places[i].ranks, places[i].nodes};
+                RhCollectivePoint point = rh_collective_point(&benchmark, bytes, p);
+                CU_ASSERT_TRUE(point.bound_s > 0);
+                CU_ASSERT_TRUE(point.seconds >= point.bound_s);
+                rh_collective_point_clear(&point);
+            }
+    }
+}
+
+/* Checks the bus bandwidth of an all-reduce of 8 GiB. */
+static void check_rate(const char *platform, int32_t ranks, int32_t nodes, double bytes_per_s,
+                       double off_frac)
+{
+    g_autoptr(RhPlatform) p = fitted(platform);
+    RhCollectiveBenchmark benchmark = {RH_OP_ALL_REDUCE, ranks, nodes};
+    RhCollectivePoint point = rh_collective_point(&benchmark, 8 * GIB, p);
+    double rate = rh_collective_bus_factor(benchmark.op, ranks) * 8 * GIB / point.seconds;
+    RH_CHECK_CLOSE(rate, bytes_per_s, off_frac);
+    rh_collective_point_clear(&point);
+}
+
+/* Source: NVIDIA/nccl-tests issues 347 (479 GB/s) and 290 (476 GB/s), 8 H100. */
+static void a_node_of_h100s_reaches_its_published_rate(void)
+{
+    check_rate("dgx-h100", 8, 1, 477e9, 0.02);
+}
+
+/* Source: coreweave/nccl-tests pull 43, 835 to 847 GB/s on 72 GB200; the profile's efficiency of
+ * in-switch sums was fitted to it. */
+static void a_rack_of_gb200s_reaches_its_published_rate(void)
+{
+    check_rate("gb200-nvl72:1", 72, 1, 841e9, 0.01);
+}
+
+/* Source: uccl-project/uccl issue 205, 350 GB/s on 64 H100. */
+static void eight_nodes_of_h100s_reach_their_published_rate(void)
+{
+    check_rate("dgx-h100:8", 64, 8, 350e9, 0.07);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "collective_curve",
+        (RhTest[]){{"bus_factors_are_those_of_nccl_tests", bus_factors_are_those_of_nccl_tests},
+                   {"nothing_is_quicker_than_its_bound", nothing_is_quicker_than_its_bound},
+                   {"a_node_of_h100s_reaches_its_published_rate",
+                    a_node_of_h100s_reaches_its_published_rate},
+                   {"a_rack_of_gb200s_reaches_its_published_rate",
+                    a_rack_of_gb200s_reaches_its_published_rate},
+                   {"eight_nodes_of_h100s_reach_their_published_rate",
+                    eight_nodes_of_h100s_reach_their_published_rate},
+                   {0}});
+}
