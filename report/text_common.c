@@ -584,8 +584,7 @@ char *rh_report_change(const RhSmallestChange *change)
     if (change->kind == RH_CHANGE_GRADIENTS)
         return g_strdup("--set gradients=bf16");
     if (change->kind == RH_CHANGE_STATES)
-        return g_strdup_printf("--fix states=host%s",
-                               change->value ? " --fix parameters=host" : "");
+        return g_strdup_printf("--fix states=host%s", change->value ? " --fix params=host" : "");
     if (change->kind != RH_CHANGE_CONSTRAINT)
         return g_strdup_printf("%s %" G_GINT64_FORMAT, options[change->kind], change->value);
     g_autofree char *text = rh_constraint_text(&change->constraint);

@@ -121,10 +121,10 @@ RH_KNOB(int32_t, states_percent, .key = "hosted", .json = "states_percent", .low
         .example = "hosted=50",
         .about = "with states=host: of so many percent of the parameters, the rest on the device "
                  "as else")
-RH_KNOB(RhPlace, weights, .key = "parameters", .names = place_names, .high = RH_PLACE_LAST - 1,
+RH_KNOB(RhPlace, weights, .key = "params", .names = place_names, .high = RH_PLACE_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_weights, .part = 80,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
-        .example = "parameters=host",
+        .example = "params=host",
         .about =
             "with zero3 and states off the device: a rank's share of weights there, too, copied "
             "in ahead of each gather (ZeRO-3 Offload, ZeRO-Infinity)")

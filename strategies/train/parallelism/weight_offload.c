@@ -47,19 +47,19 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (l->zero < 3 || l->states == RH_PLACE_DEVICE || l->states_percent < 100 || l->hpz > 0)
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "parameters=%s: shares of weights leave the device with zero=3 alone, whole, and "
+            "params=%s: shares of weights leave the device with zero=3 alone, whole, and "
             "behind the optimizer's states\nhelp: `zero=3,states=%s`, without hosted and "
             "hpz",
             place, place);
     if (c->job.recipe->weight_copy_bytes > 0 || rh_holds_narrow(c))
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "parameters=%s: copies of weights in fp8 or narrower stay on the device, which is "
+            "params=%s: copies of weights in fp8 or narrower stay on the device, which is "
             "not simulated\nhelp: `dtype=bf16`",
             place);
     if (l->weights == RH_PLACE_NVME && c->platform->nvme_bytes_per_s.value <= 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "parameters=nvme: %s has no drives\n"
+                       "params=nvme: %s has no drives\n"
                        "help: give it nvme.bandwidth, of a node and direction",
                        c->platform->name);
     return true;

@@ -104,11 +104,11 @@ static void weights_come_in_for_each_pass(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     double share = params_of(&k) / 8;
     Copied states = copied(&k, "dp8,zero3,mb4,states=host"),
-           both = copied(&k, "dp8,zero3,mb4,states=host,parameters=host");
+           both = copied(&k, "dp8,zero3,mb4,states=host,params=host");
     RH_CHECK_CLOSE(states.in, 2 * share, 1e-9);
     RH_CHECK_CLOSE(both.in, 2 * 2 * share, 1e-9); /* the tied matrix once a pass */
-    RhLayout l = train_layout(&k, "dp8,zero3,mb4,states=host,parameters=host"),
-             on_drives = train_layout(&k, "dp8,zero3,mb4,states=nvme,parameters=nvme");
+    RhLayout l = train_layout(&k, "dp8,zero3,mb4,states=host,params=host"),
+             on_drives = train_layout(&k, "dp8,zero3,mb4,states=nvme,params=nvme");
     RhTrainMemory host = rh_train_memory(&k.c, &l), drives = rh_train_memory(&k.c, &on_drives);
     CU_ASSERT_EQUAL(host.at_peak_bytes[RH_MEMORY_WEIGHTS], 0);
     RH_CHECK_CLOSE(host.host_bytes, 8 * 18 * share, 1e-9);
@@ -120,7 +120,7 @@ static void weights_come_in_for_each_pass(void)
 static void drives_are_crossed_twice(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
-    g_autoptr(RhProgram) p = train_build(&k, "dp8,zero3,mb4,states=nvme,parameters=nvme");
+    g_autoptr(RhProgram) p = train_build(&k, "dp8,zero3,mb4,states=nvme,params=nvme");
     const RhRole *r = rh_program_role(p, 0);
     double read = 0, written = 0, share = params_of(&k) / 8;
     for (int32_t i = r->tasks_first; i < r->tasks_first + r->tasks_count; i++) {
@@ -138,10 +138,10 @@ static void drives_are_crossed_twice(void)
 static void a_slow_link_is_the_step(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
-    RhLayout l = train_layout(&k, "dp8,zero3,mb1,states=host,parameters=host");
+    RhLayout l = train_layout(&k, "dp8,zero3,mb1,states=host,params=host");
     k.platform->host_memory_bytes_per_s.value = 1e15;
     k.platform->host_bytes_per_s.value = 1e8;
-    Copied bytes = copied(&k, "dp8,zero3,mb1,states=host,parameters=host");
+    Copied bytes = copied(&k, "dp8,zero3,mb1,states=host,params=host");
     double step_s = train_step_s(&k.c, &l, false), bound_s = train_segment_s(&k.c, &l);
     CU_ASSERT_TRUE(step_s > bytes.in / 1e8 && step_s < 1.2 * (bytes.in + bytes.out) / 1e8);
     CU_ASSERT_TRUE(bound_s <= step_s * (1 + 1e-9) && bound_s > 0.8 * step_s);
@@ -170,8 +170,8 @@ static void bounds_count_the_hosts_work(void)
                                           "tp2,dp4,zero3,mb2,states=host",
                                           "pp2,dp4,zero1,mb1,states=host,hosted=50",
                                           "pp2,dp4,zero2,mb1,states=host",
-                                          "dp8,zero3,mb1,states=host,parameters=host",
-                                          "dp8,zero3,mb1,states=nvme,parameters=nvme"};
+                                          "dp8,zero3,mb1,states=host,params=host",
+                                          "dp8,zero3,mb1,states=nvme,params=nvme"};
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
@@ -183,7 +183,7 @@ static void bounds_count_the_hosts_work(void)
 /* A search among such layouts finds the quickest of them, without rehearsing all. */
 static void a_search_finds_the_quickest(void)
 {
-    static const char *const fixed[] = {"states=host", "tp=1", "pp=1", "cp=1", "parameters=host"};
+    static const char *const fixed[] = {"states=host", "tp=1", "pp=1", "cp=1", "params=host"};
     g_auto(TrainKit) k = train_kit("gpt2", "dgx-a100:1", "megatron", 16, 1024);
     train_kit_runs_all(&k);
     for (int32_t count = 4; count <= 5; count++) {
