@@ -292,7 +292,7 @@ static void platform_rows(const RhPlatform *p, GArray *rows)
     const Row host[] = {
         {"host memory", &p->host_bytes, RH_QUANTITY_BYTES},
         {"drives", &p->nvme_bytes, RH_QUANTITY_BYTES},
-        {"host memory's rate", &p->host_memory_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"host mem. rate", &p->host_memory_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
         {"drives' rate", &p->nvme_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
     };
     const Row storage[] = {

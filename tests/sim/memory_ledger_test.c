@@ -217,7 +217,9 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     if (gsl_rng_uniform_int(rng, 2) == 0)
         drawn.recompute = train_drawn_modules(k->model, (uint32_t)gsl_rng_get(rng));
     drawn.qwz = gsl_rng_uniform_int(rng, 2) != 0;
-    drawn.codec = (RhCodecKind)gsl_rng_uniform_int(rng, RH_CODEC_LAST);
+    drawn.codec = gsl_rng_uniform_int(rng, 4)
+                      ? RH_CODEC_NONE
+                      : (RhCodecKind)gsl_rng_uniform_int(rng, RH_CODEC_LAST);
     if (drawn.codec != RH_CODEC_NONE)
         drawn.zero = 0;
     drawn.overlap = (RhOverlap)gsl_rng_uniform_int(rng, RH_OVERLAP_LAST);
@@ -232,6 +234,12 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     }
     if (rh_pipeline_of(&drawn)->splits_backward || rh_pipeline_of(&drawn)->pairs)
         drawn.offload = 0;
+    if (drawn.codec == RH_CODEC_NONE && gsl_rng_uniform_int(rng, 4) == 0) { /* weights leave, too */
+        drawn.zero = 3;
+        drawn.shard = drawn.hpz = 0;
+        drawn.offload = MIN(drawn.offload, 50);
+        drawn.tensor_overlap = false;
+    }
     if (drawn.shard == 0 && drawn.offload < 100) { /* no draw more */
         drawn.states = RH_PLACE_HOST;
         drawn.states_percent = drawn.tensor_overlap ? 40 : 100;
@@ -340,7 +348,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
     gsl_rng_free(rng);
     gsl_rng_free(asked);
     CU_ASSERT_TRUE(rings >= DRAWS / 2 && pairs >= DRAWS / 16 && offloads >= DRAWS &&
-                   hosted >= DRAWS && brought >= DRAWS / 16 && again >= DRAWS);
+                   hosted >= DRAWS && brought >= DRAWS / 4 && again >= DRAWS);
     for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
         CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 8);
 }

@@ -127,20 +127,6 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- kernels --- */
 
-void rh_step_stream(RhOps *ops, RhKernelClass cls, double per_element, double elements)
-{
-    if (per_element > 0)
-        rh_ops_stream(ops, cls, per_element * elements * ops->element_bytes / 2, 1);
-}
-
-void rh_step_bias_gradient(RhOps *ops, const RhStepCost *at)
-{
-    double read = ops->element_bytes * rh_step_out_elements(at);
-    double added = rh_ops_added_gradient_bytes(ops) * at->out->size.channels;
-    if (at->step->bias)
-        rh_ops_stream(ops, RH_KERNEL_REDUCE, read + added, 1);
-}
-
 static void linear(RhOps *ops, const RhStepCost *at, RhPass pass)
 {
     int64_t in = (int64_t)rh_tensor_elements(&at->in->size), out = at->step->out;
