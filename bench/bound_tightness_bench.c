@@ -4,7 +4,7 @@
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/train/program_build.h"
 

@@ -1,7 +1,7 @@
 /* How fast layouts are screened: closed-form bounds and segment graphs per second, one core. Rates
  * are of a space that is gone through again and again, so that what layouts share, and each one's
  * critical path, is in tables; the first time through fills them. */
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "strategies/search/bounds/bound_cache.h"
 
 #define LEAST_S 1.0

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "sim/engine/workers/isolated_run.h"
 #include "sim/import/imported_trace.h"
 #include "sweep/coordinator.h"

@@ -2,7 +2,7 @@
  * second. */
 #include <math.h>
 
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "sim/engine/workers/isolated_run.h"
 
 static RhRun *perform(const BenchJob *job, const RhProgram *p, RhEngineOptions o, double *wall_s)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "sim/engine/workers/process_pool.h"
 
 #define WORST 5

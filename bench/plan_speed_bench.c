@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 
 typedef struct {
     GArray *closed, *segment;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/catalogue_folders.h"
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "strategies/search/memory_budget.h"
 #include "validate/cases/cases_translate.h"
 

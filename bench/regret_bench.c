@@ -3,7 +3,7 @@
  * and drawn at random. Arguments: names of jobs, of those below; none: all. */
 #include <stdlib.h>
 
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "validate/plan_regret.h"
 
 typedef struct {

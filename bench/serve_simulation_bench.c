@@ -2,7 +2,7 @@
  * closed form or each performed; and how long the whole question takes, the highest rate of any deployment, on all
  * cores. serve_simulation_bench [TRACE]: a trace of requests; without one as many are drawn as
  * Azure's conversation trace of 2023 has, of like lengths and rate. */
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/service/service.h"
 

@@ -5,7 +5,7 @@
  *     build/bench/sweep_bench [build/rehearse [ITEMS]] */
 #include <stdlib.h>
 
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "sweep/item_workers.h"
 #include "sweep/merged.h"
 #include "sweep/study.h"

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/bench_kit.h"
+#include "bench/bench_job.h"
 #include "strategies/search/capacity/capacity.h"
 
 #define SIZES     9

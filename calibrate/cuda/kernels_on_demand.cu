@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "calibrate/cuda/kernel_list_in_memory.h"
+#include "calibrate/cuda/resident_kernels.h"
 #include "calibrate/measure/kernel_server_protocol.h"
 
 /* Loads code and raises clocks before an answer is awaited. */

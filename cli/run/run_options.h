@@ -1,7 +1,7 @@
 #pragma once
 /* Reads the options of `run` that are lists: --failures, --checkpoint, --spares. */
 #include "cli/parse/arguments.h"
-#include "strategies/run/checkpoint.h"
+#include "strategies/run/checkpoint_times.h"
 
 /* Values of --checkpoint; 0: not said. */
 typedef struct {

@@ -1,7 +1,7 @@
 #pragma once
 /* Formats what changes of a run are worth: goodput, time and GPU-hours with one thing changed, and what that takes. */
 #include "report/report.h"
-#include "strategies/run/checkpoint.h"
+#include "strategies/run/checkpoint_times.h"
 #include "strategies/run/run_what_if.h"
 
 typedef struct {

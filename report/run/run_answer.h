@@ -1,7 +1,7 @@
 #pragma once
 /* Formats the answer of `run`: goodput, days and money, where the time goes, what would pay. */
 #include "report/report.h"
-#include "strategies/run/checkpoint.h"
+#include "strategies/run/checkpoint_times.h"
 #include "strategies/run/run_phases.h"
 #include "strategies/run/run_what_if.h"
 #include "strategies/search/capacity/elastic_plan.h"

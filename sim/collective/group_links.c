@@ -1,7 +1,7 @@
 /* Maps groups to the links of an idle platform. */
 #include "sim/collective/group_links.h"
 
-#include "sim/rank_blocks.h"
+#include "sim/equivalent_rank_blocks.h"
 
 /* with fewer links of the platform per member than this, a table of all links pays */
 #define LINKS_PER_MEMBER 64

@@ -21,7 +21,7 @@ typedef struct {
     const RhPlatform *platform;
     int32_t *members; /* instances_count x size ranks */
     int32_t instances_count;
-    int32_t block; /* equivalent instances, of which one is listed (rank_blocks.h) */
+    int32_t block; /* equivalent instances, of which one is listed (equivalent_rank_blocks.h) */
     RhMap64 *place_of_link;
     /* alternative table by link where most are crossed: 1 + place; or NULL */
     int32_t *places_of_links;

@@ -1,7 +1,7 @@
 #include "sim/collective/periodic_rank_reduction.h"
 
 #include "sim/collective/algorithm.h"
-#include "sim/rank_blocks.h"
+#include "sim/equivalent_rank_blocks.h"
 
 typedef struct {
     const RhPlatform *platform;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "sim/equivalent_rank_blocks.h"
 #include "sim/map64.h"
-#include "sim/rank_blocks.h"
 
 typedef struct {
     int32_t pattern, owner;

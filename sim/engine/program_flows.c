@@ -6,8 +6,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "sim/collective/collective.h"
+#include "sim/equivalent_rank_blocks.h"
 #include "sim/map64.h"
-#include "sim/rank_blocks.h"
 #include "sim/tier_copy.h"
 
 /* --- kinds of collectives and messages --- */

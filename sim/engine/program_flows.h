@@ -12,7 +12,7 @@
  * Links between switches that can never hold a flow back are left out of routes; not where messages
  * travel as packets, which queue on every link.
  *
- * Ranks that are equivalent by construction (rank_blocks.h) are listed once, with their instances
+ * Ranks that are equivalent by construction (equivalent_rank_blocks.h) are listed once, with their instances
  * and flows: those at the first place of a block, each representing `block` of them. */
 #include <glib.h>
 #include <stdint.h>

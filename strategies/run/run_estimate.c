@@ -1,6 +1,6 @@
 #include "strategies/run/run_estimate.h"
 
-#include "strategies/run/checkpoint.h"
+#include "strategies/run/checkpoint_times.h"
 #include "strategies/run/failure_rates.h"
 #include "strategies/run/run_interval.h"
 

@@ -152,12 +152,12 @@ static const struct {
     bool brief;
     double storage_times;
 } rows[] = {
-    {"policy", "restart from storage (--policy restart)", "a node at hand after each failure",
+    {"policy", "restart from storage (policy restart)", "a node at hand after each failure",
      restart, false, 0},
-    {"policy", "copies of the state in other nodes' memory (--policy memory)", "host memory",
+    {"policy", "copies of the state in other nodes' memory (policy memory)", "host memory",
      copies_in_memory, true, 0},
-    {"policy", "fewer replicas meanwhile (--policy shrink)", "nothing", fewer_replicas, false, 0},
-    {"policy", "the other replicas go on while one restarts (--policy groups)",
+    {"policy", "fewer replicas meanwhile (policy shrink)", "nothing", fewer_replicas, false, 0},
+    {"policy", "the other replicas go on while one restarts (policy groups)",
      "a framework whose replicas go on; steps with less than the batch", replica_groups, true, 0},
     {"interval", "the best interval", "nothing", best_interval, true, 0},
     {"interval", "half the interval", "nothing", half_the_interval, false, 0},

@@ -6,7 +6,7 @@
 set -euo pipefail
 # shellcheck source=tests/sweep/mpi_job.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/mpi_job.sh"
-kills=${3:-25}
+kills=${3:-12}
 write_study 400
 "$rehearse" sweep study.json --folder quiet -q >/dev/null
 "$rehearse" sweep merge study.json --folder quiet >quiet.csv

@@ -415,7 +415,7 @@ static inline double rh_link_cost_s(const RhLinkCost *hop, double bytes)
 RhGroupNetwork *rh_group_network_new(RhBoundCache *cache, const RhLayout *layout);
 void rh_group_network_free(void *net);
 void rh_placement_free(void *placement);
-/* --- pipeline_profile_costs.c --- */
+/* --- pipeline_slot_times.c --- */
 /* Computes RhProfileCosts.work_s for other seconds of pairs, as RhChunkTimeTable.pair_s has them. */
 void rh_bound_pair_work(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
                         const double *pair_s, double *work_s);

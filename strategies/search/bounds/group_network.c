@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/equivalent_rank_blocks.h"
 #include "sim/map64.h"
-#include "sim/rank_blocks.h"
 #include "strategies/search/bounds/bound_cache.h"
 
 /* Blocks looked at for the one whose ranks lie worst. */

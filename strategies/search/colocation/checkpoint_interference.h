@@ -3,7 +3,7 @@
  * step, as they are written to the storage. There the checkpoint begins anew as long as the step lasts, so that what is
  * told holds wherever in the step it begins. */
 #include "sim/engine/engine.h"
-#include "strategies/run/checkpoint.h"
+#include "strategies/run/checkpoint_times.h"
 #include "strategies/train/train.h"
 
 /* Everything is borrowed. */

@@ -1,5 +1,5 @@
 /* Times of checkpoints from the rates of links, servers and clients. */
-#include "strategies/run/checkpoint.h"
+#include "strategies/run/checkpoint_times.h"
 
 #include "tests/kit/testkit.h"
 

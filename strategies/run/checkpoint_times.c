@@ -1,4 +1,4 @@
-#include "strategies/run/checkpoint.h"
+#include "strategies/run/checkpoint_times.h"
 
 #include <math.h>
 

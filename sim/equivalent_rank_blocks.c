@@ -1,4 +1,4 @@
-#include "sim/rank_blocks.h"
+#include "sim/equivalent_rank_blocks.h"
 
 /* Extent of the groups' spans over neighbours; 1 when there is none or they differ. */
 static int32_t common_extent(const RhProgram *p, const bool *group_used)

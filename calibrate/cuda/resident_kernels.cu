@@ -1,4 +1,4 @@
-#include "calibrate/cuda/kernel_list_in_memory.h"
+#include "calibrate/cuda/resident_kernels.h"
 
 #include <stdlib.h>
 
