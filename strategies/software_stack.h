@@ -109,7 +109,7 @@ typedef struct {
     RhFact optimizer_bytes;   /* memory traffic of Adam per parameter */
     /* A gradient bucket is closed at so many parameters of a rank, at least so many times dp ... */
     RhFact bucket_params, bucket_params_per_replica;
-    /* ... or at so many bytes of gradients, the first one of a backward at fewer; 0: by parameters */
+    /* Bytes of gradients that fill a bucket, and those that fill the first one of a backward; 0: by parameters */
     RhFact bucket_bytes, first_bucket_bytes;
     RhFact bucket_cycle_s; /* and so long after the one before; 0: by size alone */
     RhFact

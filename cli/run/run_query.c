@@ -99,15 +99,15 @@ static bool find_slow_frac(RhRunQuery *q, GError **error)
     int64_t microbatches = rh_checkpoint_beside_microbatches(&q->in->c, &q->layout);
     if (microbatches == 0)
         return find_slow_by_share(q, error);
-    RhCheckpointBeside ask = {.c = &q->in->c,
-                              .layout = &q->layout,
-                              .setup = &q->checkpoint,
-                              .step_s = q->r->step_time_s,
-                              .microbatches = microbatches,
-                              .processes = (int32_t)q->a->jobs};
+    RhCheckpointInterference ask = {.c = &q->in->c,
+                                    .layout = &q->layout,
+                                    .setup = &q->checkpoint,
+                                    .step_s = q->r->step_time_s,
+                                    .microbatches = microbatches,
+                                    .processes = (int32_t)q->a->jobs};
     RhEngineOptions options = {.seed = (uint64_t)q->a->seed,
                                .timeout_s = rh_terminal_left_s(q->a->timeout_s)};
-    RhCheckpointBesideTimes t;
+    RhCheckpointInterferenceTimes t;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
     bool done = rh_checkpoint_beside(&ask, &options, &t, error);
     rh_terminal_progress_end();

@@ -101,7 +101,7 @@ static void estimates_order_questions_that_nobody_asked(void)
     study_end(study);
 }
 
-/* What was measured takes the place of an estimate, also of one that has all in the opposite order. */
+/* Measured seconds take the place of an estimate, also of one that has all in the opposite order. */
 static void measured_seconds_take_the_place_of_estimates(void)
 {
     RhStudy *study = study_made();

@@ -3,7 +3,7 @@
 #include "workloads/image_layer_graph.h"
 #include "workloads/operators/operator.h"
 
-/* What the cost of a step depends on: itself, its tensors, and the pictures of a micro-batch. */
+/* A step, its tensors and the pictures of a micro-batch: all that its cost depends on. */
 typedef struct {
     const RhLayerStep *step;
     const RhStepTensor *in, *out;

@@ -134,8 +134,9 @@ bool rh_checkpoint_alone(const RhProblem *c, const RhCheckpointSetup *setup,
 }
 
 /* Rehearses the step of so many micro-batches beside the checkpoint. */
-static bool beside(const RhCheckpointBeside *ask, int64_t microbatches,
-                   const RhEngineOptions *options, RhCheckpointBesideTimes *out, GError **error)
+static bool beside(const RhCheckpointInterference *ask, int64_t microbatches,
+                   const RhEngineOptions *options, RhCheckpointInterferenceTimes *out,
+                   GError **error)
 {
     const RhCheckpointSetup *setup = ask->setup;
     RhProblem c;
@@ -158,16 +159,16 @@ static bool beside(const RhCheckpointBeside *ask, int64_t microbatches,
         return false;
     const RhMultiJobResult *step = RH_AT(run->parts, RhMultiJobResult, STEP),
                            *written = RH_AT(run->parts, RhMultiJobResult, CHECKPOINT);
-    *out = (RhCheckpointBesideTimes){step->alone->step_time_s, step->beside->step_time_s,
-                                     written->alone->step_time_s, written->beside->step_time_s,
-                                     what.bytes};
+    *out = (RhCheckpointInterferenceTimes){step->alone->step_time_s, step->beside->step_time_s,
+                                           written->alone->step_time_s,
+                                           written->beside->step_time_s, what.bytes};
     return true;
 }
 
-bool rh_checkpoint_beside(const RhCheckpointBeside *ask, const RhEngineOptions *options,
-                          RhCheckpointBesideTimes *out, GError **error)
+bool rh_checkpoint_beside(const RhCheckpointInterference *ask, const RhEngineOptions *options,
+                          RhCheckpointInterferenceTimes *out, GError **error)
 {
-    RhCheckpointBesideTimes half;
+    RhCheckpointInterferenceTimes half;
     int64_t all = rh_train_microbatches(ask->c, ask->layout), some = ask->microbatches;
     if (!beside(ask, some, options, out, error))
         return false;

@@ -14,13 +14,13 @@ typedef struct {
     double step_s;        /* of the step alone, roughly: no more is written than takes as long */
     int64_t microbatches; /* of rh_checkpoint_beside_microbatches(), at least 1 */
     int32_t processes;    /* at least 1 */
-} RhCheckpointBeside;
+} RhCheckpointInterference;
 
 typedef struct {
     double step_alone_s, step_beside_s;
     double alone_s, beside_s; /* until all bytes that are written are there */
     double bytes;             /* of these: of the checkpoint, or what a step has time for */
-} RhCheckpointBesideTimes;
+} RhCheckpointInterferenceTimes;
 
 /* Program of a checkpoint: every GPU's share of the bytes, between two tiers of memory. Caller frees. */
 RhProgram *rh_checkpoint_program(int32_t gpus, double bytes, RhMemoryTier from, RhMemoryTier to);
@@ -36,5 +36,6 @@ bool rh_checkpoint_alone(const RhProblem *c, const RhCheckpointSetup *setup,
  * alone, so steps of these and of half as many tell that of all. */
 int64_t rh_checkpoint_beside_microbatches(const RhProblem *c, const RhLayout *layout);
 /* Fails like rh_multi_job_rehearse. On nodes of several devices the step is that of the first one. */
-bool rh_checkpoint_beside(const RhCheckpointBeside *ask, const RhEngineOptions *options,
-                          RhCheckpointBesideTimes *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_checkpoint_beside(const RhCheckpointInterference *ask, const RhEngineOptions *options,
+                          RhCheckpointInterferenceTimes *out,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;

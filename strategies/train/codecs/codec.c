@@ -1,4 +1,4 @@
-/* What codecs are made of: kernels and collectives that wait for one another. */
+/* Building blocks of codecs: kernels and collectives that wait for one another. */
 #include "strategies/train/codecs/codec.h"
 
 void rh_codec_run(const RhCodecExchange *x, double moved_bytes, const char *label)

@@ -14,7 +14,7 @@ typedef struct {
     int64_t microbatches; /* 0: all */
 } Case;
 
-static RhCheckpointBesideTimes together(Case what)
+static RhCheckpointInterferenceTimes together(Case what)
 {
     g_auto(TrainKit) k = train_kit("llama-2-7b", "h100-sxm:8x8,ib:400Gb/s,leaf:2", "bare",
                                    what.batch ? what.batch : 8, 2048);
@@ -25,16 +25,16 @@ static RhCheckpointBesideTimes together(Case what)
         CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "storage.network", what.network, NULL));
     RhLayout layout = train_layout(&k, what.layout ? what.layout : "tp8,mb1");
     RhCheckpointSetup setup = {.bytes = BYTES, .storage = p->storage, .async = true};
-    RhCheckpointBeside ask = {.c = &k.c,
-                              .layout = &layout,
-                              .setup = &setup,
-                              .step_s = 1,
-                              .microbatches = what.microbatches
-                                                  ? what.microbatches
-                                                  : rh_train_microbatches(&k.c, &layout),
-                              .processes = 2};
+    RhCheckpointInterference ask = {.c = &k.c,
+                                    .layout = &layout,
+                                    .setup = &setup,
+                                    .step_s = 1,
+                                    .microbatches = what.microbatches
+                                                        ? what.microbatches
+                                                        : rh_train_microbatches(&k.c, &layout),
+                                    .processes = 2};
     RhEngineOptions options = {.unfolded = what.unfolded};
-    RhCheckpointBesideTimes t = {0};
+    RhCheckpointInterferenceTimes t = {0};
     CU_ASSERT_TRUE_FATAL(rh_checkpoint_beside(&ask, &options, &t, NULL));
     /* closed form and rehearsal */
     RH_CHECK_CLOSE(t.alone_s, t.bytes / rh_platform_storage_bytes_per_s(p, 8, true), 1e-6);
@@ -43,8 +43,8 @@ static RhCheckpointBesideTimes together(Case what)
 
 static void shared_links_slow_both(void)
 {
-    RhCheckpointBesideTimes narrow = together((Case){.leaf = "8"}),
-                            wide = together((Case){.leaf = "1"});
+    RhCheckpointInterferenceTimes narrow = together((Case){.leaf = "8"}),
+                                  wide = together((Case){.leaf = "1"});
     CU_ASSERT_TRUE(narrow.step_beside_s > 1.05 * narrow.step_alone_s);
     CU_ASSERT_TRUE(narrow.beside_s > 1.01 * narrow.alone_s);
     CU_ASSERT_TRUE(wide.step_beside_s / wide.step_alone_s <
@@ -53,7 +53,7 @@ static void shared_links_slow_both(void)
 
 static void a_network_of_its_own_costs_no_step(void)
 {
-    RhCheckpointBesideTimes t = together((Case){.leaf = "8", .network = "50GB/s"});
+    RhCheckpointInterferenceTimes t = together((Case){.leaf = "8", .network = "50GB/s"});
     RH_CHECK_CLOSE(t.step_beside_s, t.step_alone_s, 1e-9);
     RH_CHECK_CLOSE(t.beside_s, t.alone_s, 1e-9);
 }
@@ -64,9 +64,9 @@ static void a_part_of_a_step_tells_the_whole(void)
     static const char *const layouts[] = {"tp8,pp4,mb1,zero1", "tp4,mb1"};
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         Case what = {.leaf = "8", .layout = layouts[i], .batch = 512};
-        RhCheckpointBesideTimes whole = together(what);
+        RhCheckpointInterferenceTimes whole = together(what);
         what.microbatches = i ? 8 : 16; /* of 128 and 64 */
-        RhCheckpointBesideTimes part = together(what);
+        RhCheckpointInterferenceTimes part = together(what);
         CU_ASSERT_TRUE(whole.step_beside_s > 1.01 * whole.step_alone_s);
         RH_CHECK_CLOSE(part.step_alone_s, whole.step_alone_s, 0.002);
         RH_CHECK_CLOSE(part.step_beside_s / part.step_alone_s,
@@ -96,9 +96,9 @@ static void folded_is_unfolded(void)
 {
     for (int i = 0; i < 2; i++) {
         Case what = {.leaf = i ? "4" : "1"};
-        RhCheckpointBesideTimes few = together(what);
+        RhCheckpointInterferenceTimes few = together(what);
         what.unfolded = true;
-        RhCheckpointBesideTimes every = together(what);
+        RhCheckpointInterferenceTimes every = together(what);
         RH_CHECK_CLOSE(few.step_beside_s, every.step_beside_s, 1e-6);
         RH_CHECK_CLOSE(few.beside_s, every.beside_s, 1e-6);
     }
@@ -140,7 +140,7 @@ static void copies_alone_are_those_of_the_narrowest_link(void)
     }
 }
 
-/* Of twelve GPUs eight share the first node's client, which is what all wait for; a count of nodes knows one or two. */
+/* Twelve GPUs on nodes of eight wait for the first node, whose client eight share; a count of nodes knows one or two. */
 static void nodes_that_are_not_full_are_rehearsed(void)
 {
     RhCheckpointTimes closed, rehearsed;
