@@ -15,7 +15,7 @@ while(unread)
   endforeach()
 endwhile()
 
-set(parts base accuracy sweep platforms workloads sim engine strategies)
+set(parts base accuracy sweep kernel_names platforms workloads sim engine strategies)
 list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:rh_\\1>" OUTPUT_VARIABLE objects)
 add_library(librehearse STATIC ${objects})
 set_target_properties(librehearse PROPERTIES OUTPUT_NAME rehearse LINKER_LANGUAGE CXX)

@@ -54,7 +54,7 @@ static bool load_platform(Loop *loop, const RhRaw *raw, GError **error)
 static bool is_row_of(const RhRawRow *row, const RhListedKernel *l)
 {
     const RhKernel *a = &row->kernel, *b = &l->kernel;
-    if (row->kind != (l->grouped ? RH_RAW_GROUPED_GEMM : RH_RAW_KERNEL) || rh_raw_is_stand_in(row))
+    if ((l->grouped && row->cls != RK_GROUPED_GEMM) || rh_raw_is_stand_in(row))
         return false;
     int64_t m = l->grouped ? b->m * b->batch : b->m;
     return (l->grouped || (a->cls == b->cls && a->layout == b->layout)) && a->dtype == b->dtype &&
@@ -77,7 +77,7 @@ static const RhRawRow *find_whole(const RhRaw *raw, const char *name)
 {
     for (guint i = 0; i < raw->rows->len; i++) {
         const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, i);
-        if (row->kind == RH_RAW_SEQUENCE && strcmp(row->name, name) == 0)
+        if (strcmp(row->name, name) == 0)
             return row;
     }
     return NULL;

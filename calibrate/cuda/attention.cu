@@ -39,7 +39,7 @@ static void forward_operands(const RkSample *s, RkCase *c, bool written)
     rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_NORMAL, 1, 0, false});
     rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_NORMAL, 1, 0, false});
     rk_case_operand(c, {s->dtype, queries(s) * s->k, RK_FILL_ZERO, 0, 0, written});
-    rk_case_operand(c, {RK_FP32, queries(s), RK_FILL_ZERO, 0, 0, written});
+    rk_case_operand(c, {RH_DTYPE_FP32, queries(s), RK_FILL_ZERO, 0, 0, written});
 }
 
 static void operands(const RkSample *s, RkCase *c)
@@ -54,8 +54,8 @@ static void backward_operands(const RkSample *s, RkCase *c)
     rk_case_operand(c, {s->dtype, queries(s) * s->k, RK_FILL_ZERO, 0, 0, true});
     rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_ZERO, 0, 0, true});
     rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_ZERO, 0, 0, true});
-    rk_case_operand(c, {RK_FP32, queries(s) * s->k, RK_FILL_ZERO, 0, 0, false});
-    rk_case_operand(c, {RK_FP32, queries(s), RK_FILL_ZERO, 0, 0, false});
+    rk_case_operand(c, {RH_DTYPE_FP32, queries(s) * s->k, RK_FILL_ZERO, 0, 0, false});
+    rk_case_operand(c, {RH_DTYPE_FP32, queries(s), RK_FILL_ZERO, 0, 0, false});
 }
 
 static RkAttention forward_of(void *const *b)
@@ -194,10 +194,10 @@ static void reference_backward(const RkSample *s, double *const *b)
 }
 
 #define SHAPES(cls)                                                                                \
-    {cls, RK_BF16, true, 4, 2, 2, 192, 192, 128, 0, 0, 0},                                         \
-        {cls, RK_BF16, true, 3, 1, 1, 150, 150, 64, 0, 0, 0},                                      \
-        {cls, RK_FP16, false, 2, 2, 1, 70, 133, 64, 0, 0, 0},                                      \
-        {cls, RK_FP16, false, 2, 1, 1, 64, 200, 128, 0, 0, 0},                                     \
+    {cls, RH_DTYPE_BF16, true, 4, 2, 2, 192, 192, 128, 0, 0, 0},                                   \
+        {cls, RH_DTYPE_BF16, true, 3, 1, 1, 150, 150, 64, 0, 0, 0},                                \
+        {cls, RH_DTYPE_FP16, false, 2, 2, 1, 70, 133, 64, 0, 0, 0},                                \
+        {cls, RH_DTYPE_FP16, false, 2, 1, 1, 64, 200, 128, 0, 0, 0},                               \
     {                                                                                              \
     }
 
@@ -288,7 +288,7 @@ static bool cudnn_is_right(RkGpu *gpu, const RkSample *s)
     bool ran = rk_kernel_check(gpu, &kernel, &worst, &why), right = ran && worst <= 1;
     if (!right)
         fprintf(stderr, "note: %s %s, head size %lld, %s: own kernel, since %s\n",
-                rk_class_name(s->cls), rk_dtype_name(s->dtype), (long long)s->k,
+                rk_class_name(s->cls), rh_dtype_name(s->dtype), (long long)s->k,
                 s->causal ? "causal" : "unmasked",
                 ran ? "cuDNN's result differs from double precision" : why.text);
     if (count < KINDS_MAX)

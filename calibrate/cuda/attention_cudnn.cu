@@ -440,7 +440,7 @@ static RkCudnn *begin(const Api *a, const RkSample *s)
     g->m = s->m;
     g->n = s->n;
     g->d = s->k;
-    g->type = s->dtype == RK_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
+    g->type = s->dtype == RH_DTYPE_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
     g->backward = s->cls == RK_ATTENTION_BACKWARD;
     g->causal = s->causal;
     g->scale = 1.0f / sqrtf((float)s->k);
@@ -467,7 +467,7 @@ void rk_cudnn_free(RkCudnn *g)
 
 static bool shape_fits(const RkSample *s, RkError *why)
 {
-    if (s->dtype != RK_BF16 && s->dtype != RK_FP16)
+    if (s->dtype != RH_DTYPE_BF16 && s->dtype != RH_DTYPE_FP16)
         return rk_fail(why, "cuDNN's attention is used for fp16 and bf16");
     if (s->causal && s->m != s->n)
         return rk_fail(why, "a causal mask over %lld x %lld tokens is not measured",

@@ -131,11 +131,11 @@ static RkTileShape shape_of(const RkSample *s)
 /* Runs the statement with T and D standing for dtype and head size. */
 #define BY_SHAPE(sample, ...)                                                                      \
     do {                                                                                           \
-        if ((sample)->dtype == RK_BF16 && (sample)->k == 128) {                                    \
+        if ((sample)->dtype == RH_DTYPE_BF16 && (sample)->k == 128) {                              \
             typedef __nv_bfloat16 T;                                                               \
             constexpr int D = 128;                                                                 \
             __VA_ARGS__;                                                                           \
-        } else if ((sample)->dtype == RK_BF16) {                                                   \
+        } else if ((sample)->dtype == RH_DTYPE_BF16) {                                             \
             typedef __nv_bfloat16 T;                                                               \
             constexpr int D = 64;                                                                  \
             __VA_ARGS__;                                                                           \
@@ -154,9 +154,9 @@ static bool shape_fits(const RkGpu *gpu, const RkSample *s, RkError *why)
 {
     if (s->k != 64 && s->k != 128)
         return rk_fail(why, "own attention knows head sizes 64 and 128, not %lld", (long long)s->k);
-    if (s->dtype != RK_BF16 && s->dtype != RK_FP16)
-        return rk_fail(why, "own attention knows fp16 and bf16, not %s", rk_dtype_name(s->dtype));
-    if (s->dtype == RK_BF16 && gpu->sm < 80)
+    if (s->dtype != RH_DTYPE_BF16 && s->dtype != RH_DTYPE_FP16)
+        return rk_fail(why, "own attention knows fp16 and bf16, not %s", rh_dtype_name(s->dtype));
+    if (s->dtype == RH_DTYPE_BF16 && gpu->sm < 80)
         return rk_fail(why, "bf16 needs sm_80, this is sm_%d", gpu->sm);
     if (s->heads % s->kv_heads != 0 || s->heads > 65535 || s->batch > 65535)
         return rk_fail(why, "%d heads are not shared by %d key heads", s->heads, s->kv_heads);

@@ -14,13 +14,13 @@ typedef struct {
 
 static void one_buffer(const RkSample *s, RkCase *c)
 {
-    rk_case_operand(c, {RK_BF16, s->n / 2, RK_FILL_NORMAL, 1, 0, false});
+    rk_case_operand(c, {RH_DTYPE_BF16, s->n / 2, RK_FILL_NORMAL, 1, 0, false});
 }
 
 static void two_buffers(const RkSample *s, RkCase *c)
 {
     one_buffer(s, c);
-    rk_case_operand(c, {RK_BF16, s->n / 2, RK_FILL_ZERO, 0, 0, false});
+    rk_case_operand(c, {RH_DTYPE_BF16, s->n / 2, RK_FILL_ZERO, 0, 0, false});
 }
 
 static void free_plan(Plan *plan)

@@ -88,7 +88,7 @@ static void reference_add(const RkSample *s, double *const *b)
 
 static void accumulated(const RkSample *s, RkCase *c)
 {
-    rk_case_operand(c, {RK_FP32, s->m * s->n, RK_FILL_NORMAL, 1, 0, true});
+    rk_case_operand(c, {RH_DTYPE_FP32, s->m * s->n, RK_FILL_NORMAL, 1, 0, true});
     rk_case_operand(c, {s->dtype, s->m * s->n, RK_FILL_NORMAL, 1, 0, false});
 }
 
@@ -107,12 +107,12 @@ static void reference_reduce(const RkSample *s, double *const *b)
         b[0][i] += b[1][i];
 }
 
-static const RkSample ACTIVATIONS[] = {RK_ROWS(RK_ACTIVATION, RK_BF16, 13, 776),
-                                       RK_ROWS(RK_ACTIVATION, RK_FP32, 3, 1024), RkSample{}};
-static const RkSample ADDS[] = {RK_ROWS(RK_ADD, RK_BF16, 13, 776),
-                                RK_ROWS(RK_ADD, RK_FP16, 3, 1024), RkSample{}};
-static const RkSample REDUCES[] = {RK_ROWS(RK_REDUCE, RK_BF16, 13, 776),
-                                   RK_ROWS(RK_REDUCE, RK_FP32, 3, 1024), RkSample{}};
+static const RkSample ACTIVATIONS[] = {RK_ROWS(RK_ACTIVATION, RH_DTYPE_BF16, 13, 776),
+                                       RK_ROWS(RK_ACTIVATION, RH_DTYPE_FP32, 3, 1024), RkSample{}};
+static const RkSample ADDS[] = {RK_ROWS(RK_ADD, RH_DTYPE_BF16, 13, 776),
+                                RK_ROWS(RK_ADD, RH_DTYPE_FP16, 3, 1024), RkSample{}};
+static const RkSample REDUCES[] = {RK_ROWS(RK_REDUCE, RH_DTYPE_BF16, 13, 776),
+                                   RK_ROWS(RK_REDUCE, RH_DTYPE_FP32, 3, 1024), RkSample{}};
 
 extern const RkKernel RK_KERNEL_ACTIVATION = {
     "own", combined, rk_rows_fit,          launch_combine<SwiGlu>,

@@ -32,7 +32,7 @@ static unsigned blocks(int64_t packs)
 static void embedding_operands(const RkSample *s, RkCase *c)
 {
     rk_case_operand(c, {s->dtype, s->k * s->n, RK_FILL_NORMAL, 1, 0, false});
-    rk_case_operand(c, {RK_FP32, s->m, RK_FILL_INDEX, 0, s->k, false});
+    rk_case_operand(c, {RH_DTYPE_FP32, s->m, RK_FILL_INDEX, 0, s->k, false});
     rk_case_operand(c, {s->dtype, s->m * s->n, RK_FILL_ZERO, 0, 0, true});
 }
 
@@ -81,10 +81,10 @@ static void reference_permute(const RkSample *s, double *const *b)
                     b[1][((batch * s->heads + head) * s->m + row) * s->k + i] = *in++;
 }
 
-static const RkSample EMBEDDINGS[] = {RK_ROWS(RK_EMBEDDING, RK_BF16, 37, 768, 100),
-                                      RK_ROWS(RK_EMBEDDING, RK_FP32, 5, 64, 7), RkSample{}};
-static const RkSample PERMUTES[] = {RK_HEADS(RK_PERMUTE, RK_BF16, 2, 17, 3, 128),
-                                    RK_HEADS(RK_PERMUTE, RK_FP32, 2, 5, 3, 16), RkSample{}};
+static const RkSample EMBEDDINGS[] = {RK_ROWS(RK_EMBEDDING, RH_DTYPE_BF16, 37, 768, 100),
+                                      RK_ROWS(RK_EMBEDDING, RH_DTYPE_FP32, 5, 64, 7), RkSample{}};
+static const RkSample PERMUTES[] = {RK_HEADS(RK_PERMUTE, RH_DTYPE_BF16, 2, 17, 3, 128),
+                                    RK_HEADS(RK_PERMUTE, RH_DTYPE_FP32, 2, 5, 3, 16), RkSample{}};
 
 extern const RkKernel RK_KERNEL_EMBEDDING = {
     "own", embedding_operands,  rk_rows_fit, launch_embedding, NULL,

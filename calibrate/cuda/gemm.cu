@@ -62,14 +62,14 @@ static void reference(const RkSample *s, double *const *b)
 }
 
 static const RkSample CHECKS[] = {
-    {RK_GEMM, RK_BF16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
-    {RK_GEMM, RK_BF16, false, 0, 0, 3, 40, 64, 72, 0, 0, 0},
-    {RK_GEMM, RK_FP16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
-    {RK_GEMM, RK_TF32, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
-    {RK_GEMM, RK_FP32, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
-    {RK_GEMM, RK_FP8, false, 0, 0, 1, 64, 96, 128, 0, 0, 0},
-    {RK_GEMM_NN, RK_BF16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
-    {RK_GEMM_NT, RK_BF16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
+    {RK_GEMM, RH_DTYPE_BF16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
+    {RK_GEMM, RH_DTYPE_BF16, false, 0, 0, 3, 40, 64, 72, 0, 0, 0},
+    {RK_GEMM, RH_DTYPE_FP16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
+    {RK_GEMM, RH_DTYPE_TF32, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
+    {RK_GEMM, RH_DTYPE_FP32, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
+    {RK_GEMM, RH_DTYPE_FP8, false, 0, 0, 1, 64, 96, 128, 0, 0, 0},
+    {RK_GEMM_NN, RH_DTYPE_BF16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
+    {RK_GEMM_NT, RH_DTYPE_BF16, false, 0, 0, 1, 72, 96, 128, 0, 0, 0},
     {},
 };
 

@@ -75,31 +75,34 @@ void rk_cublas_version(char *out, size_t size)
         snprintf(out, size, "absent");
 }
 
-RkDtype rk_gemm_out_dtype(const RkSample *s)
+RhDtype rk_gemm_out_dtype(const RkSample *s)
 {
-    return s->cls == RK_GEMM_NT ? RK_FP32 : s->dtype == RK_FP8 ? RK_BF16 : s->dtype;
+    return s->cls == RK_GEMM_NT       ? RH_DTYPE_FP32
+           : s->dtype == RH_DTYPE_FP8 ? RH_DTYPE_BF16
+                                      : s->dtype;
 }
 
-static cudaDataType_t type_of(RkDtype dtype)
+static cudaDataType_t type_of(RhDtype dtype)
 {
     switch (dtype) {
-    case RK_FP16:
+    case RH_DTYPE_FP16:
         return CUDA_R_16F;
-    case RK_BF16:
+    case RH_DTYPE_BF16:
         return CUDA_R_16BF;
-    case RK_FP8:
+    case RH_DTYPE_FP8:
         return CUDA_R_8F_E4M3;
-    case RK_FP32:
-    case RK_TF32:
-    case RK_DTYPE_NONE:
-    case RK_DTYPE_LAST:
+    case RH_DTYPE_FP32:
+    case RH_DTYPE_TF32:
+    case RH_DTYPE_NONE:
+    case RH_DTYPE_FP4:
+    case RH_DTYPE_LAST:
     default:
         return CUDA_R_32F;
     }
 }
 
 /* Makes a layout: rows of `columns` elements are, to the library, columns of that length. */
-static bool make_layout(const Lt *lt, cublasLtMatrixLayout_t *out, RkDtype dtype, int64_t columns,
+static bool make_layout(const Lt *lt, cublasLtMatrixLayout_t *out, RhDtype dtype, int64_t columns,
                         int64_t rows, int64_t batch)
 {
     int32_t count = (int32_t)batch;
@@ -116,9 +119,9 @@ static bool make_layout(const Lt *lt, cublasLtMatrixLayout_t *out, RkDtype dtype
  * stores it, and a where that is stored by columns. */
 static bool make_operation(const Lt *lt, RkGemm *gemm, const RkSample *s)
 {
-    RkDtype dtype = s->dtype;
+    RhDtype dtype = s->dtype;
     cublasComputeType_t compute =
-        dtype == RK_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+        dtype == RH_DTYPE_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     cublasOperation_t of_b =
         s->cls == RK_GEMM_NN || s->cls == RK_GEMM_NT ? CUBLAS_OP_N : CUBLAS_OP_T;
     cublasOperation_t of_a = s->cls == RK_GEMM_NT ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -128,8 +131,8 @@ static bool make_operation(const Lt *lt, RkGemm *gemm, const RkSample *s)
                CUBLAS_STATUS_SUCCESS &&
            lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_TRANSB, &of_a, sizeof of_a) ==
                CUBLAS_STATUS_SUCCESS &&
-           (dtype != RK_FP8 || lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
-                                            sizeof fast) == CUBLAS_STATUS_SUCCESS);
+           (dtype != RH_DTYPE_FP8 || lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+                                                  &fast, sizeof fast) == CUBLAS_STATUS_SUCCESS);
 }
 
 static bool choose_algorithm(const Lt *lt, RkGemm *gemm)
@@ -162,12 +165,12 @@ static bool make_layouts(const Lt *lt, RkGemm *gemm, const RkSample *s)
            make_layout(lt, &gemm->out, rk_gemm_out_dtype(s), s->n, s->m, s->batch);
 }
 
-static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkError *why)
+static bool dtype_fits(const RkGpu *gpu, RhDtype dtype, RkError *why)
 {
-    if (dtype == RK_FP8 && gpu->sm < 89)
+    if (dtype == RH_DTYPE_FP8 && gpu->sm < 89)
         return rk_fail(why, "fp8 needs sm_89, this is sm_%d", gpu->sm);
-    if ((dtype == RK_BF16 || dtype == RK_TF32) && gpu->sm < 80)
-        return rk_fail(why, "%s needs sm_80, this is sm_%d", rk_dtype_name(dtype), gpu->sm);
+    if ((dtype == RH_DTYPE_BF16 || dtype == RH_DTYPE_TF32) && gpu->sm < 80)
+        return rk_fail(why, "%s needs sm_80, this is sm_%d", rh_dtype_name(dtype), gpu->sm);
     return true;
 }
 
@@ -178,7 +181,7 @@ bool rk_gemm_make(RkGpu *gpu, const RkSample *s, RkGemm **out, RkError *why)
         return rk_fail(why, "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR) " is not on this machine");
     if (!dtype_fits(gpu, s->dtype, why))
         return false;
-    if (s->dtype == RK_FP8 && (s->cls == RK_GEMM_NN || s->cls == RK_GEMM_NT))
+    if (s->dtype == RH_DTYPE_FP8 && (s->cls == RK_GEMM_NN || s->cls == RK_GEMM_NT))
         return rk_fail(why, "cuBLASLt multiplies fp8 in the layout of a linear layer alone");
     if (lt->handle == NULL && lt->create(&lt->handle) != CUBLAS_STATUS_SUCCESS)
         return rk_fail(why, "cuBLASLt does not start");

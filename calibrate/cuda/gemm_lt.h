@@ -17,4 +17,4 @@ bool rk_gemm_enqueue(const RkGemm *gemm, const void *a, const void *b, void *out
                      cudaStream_t stream);
 
 /* Returns the output format of a product. */
-RkDtype rk_gemm_out_dtype(const RkSample *sample);
+RhDtype rk_gemm_out_dtype(const RkSample *sample);

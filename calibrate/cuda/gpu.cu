@@ -139,7 +139,7 @@ static bool is_index(const RkOperand *operand)
 
 size_t rk_operand_bytes(const RkOperand *operand)
 {
-    int element = is_index(operand) ? 4 : rk_dtype_bytes(operand->dtype);
+    int element = is_index(operand) ? 4 : rh_dtype_bytes(operand->dtype);
     return (size_t)operand->count * (size_t)element;
 }
 
@@ -171,7 +171,7 @@ void rk_gpu_fill(const RkGpu *gpu, void *data, const RkOperand *o, uint64_t seed
     else if (is_index(o))
         fill_indices<<<blocks, threads, 0, gpu->stream>>>((int32_t *)data, o->count, o->limit,
                                                           seed);
-    else if (o->dtype == RK_FP8)
+    else if (o->dtype == RH_DTYPE_FP8)
         fill_random<<<blocks, threads, 0, gpu->stream>>>((__nv_fp8_e4m3 *)data, o->count, o->fill,
                                                          o->scale, seed);
     else
@@ -183,11 +183,11 @@ static double decoded(const void *raw, int64_t i, const RkOperand *o)
 {
     if (is_index(o))
         return ((const int32_t *)raw)[i];
-    if (o->dtype == RK_FP8)
+    if (o->dtype == RH_DTYPE_FP8)
         return (double)rk_float(((const __nv_fp8_e4m3 *)raw)[i]);
-    if (o->dtype == RK_FP16)
+    if (o->dtype == RH_DTYPE_FP16)
         return (double)rk_float(((const __half *)raw)[i]);
-    if (o->dtype == RK_BF16)
+    if (o->dtype == RH_DTYPE_BF16)
         return (double)rk_float(((const __nv_bfloat16 *)raw)[i]);
     return (double)((const float *)raw)[i];
 }

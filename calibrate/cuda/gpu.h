@@ -31,7 +31,7 @@ void *rk_gpu_take(RkGpu *gpu, size_t bytes);
 typedef enum { RK_FILL_ZERO, RK_FILL_NORMAL, RK_FILL_UNIFORM, RK_FILL_INDEX } RkFill;
 
 typedef struct {
-    RkDtype dtype; /* an index is a 4-byte integer whatever it says */
+    RhDtype dtype; /* an index is a 4-byte integer whatever it says */
     int64_t count;
     RkFill fill;
     float scale;   /* of random values */

@@ -34,8 +34,8 @@ static void reference(const RkSample *s, double *const *b)
     }
 }
 
-static const RkSample CHECKS[] = {{RK_GROUPED_GEMM, RK_BF16, false, 0, 0, 3, 80, 64, 72, 0, 0, 0},
-                                  {}};
+static const RkSample CHECKS[] = {
+    {RK_GROUPED_GEMM, RH_DTYPE_BF16, false, 0, 0, 3, 80, 64, 72, 0, 0, 0}, {}};
 
 #if CUBLAS_VERSION >= 120500
 
@@ -93,7 +93,7 @@ static void plan_groups(const RkSample *s, Plan *plan)
 static void addresses(const RkCase *c, int rotation, char **out)
 {
     const RkSample *s = &c->sample;
-    int64_t e = rk_dtype_bytes(s->dtype), row = 0;
+    int64_t e = rh_dtype_bytes(s->dtype), row = 0;
     for (int64_t i = 0; i < s->batch; i++) {
         out[i] = c->data[1] + (size_t)rotation * c->stride[1] + i * s->n * s->k * e;
         out[s->batch + i] = c->data[0] + (size_t)rotation * c->stride[0] + row * s->k * e;
@@ -126,7 +126,7 @@ static bool prepare(RkGpu *gpu, RkCase *c, RkError *why)
     char version[32];
     if (library() == NULL)
         return rk_fail(why, "libcublas.so." TEXT(CUBLAS_VER_MAJOR) " is not on this machine");
-    if (gpu->sm < 80 || s->dtype == RK_FP8 || s->batch > EXPERTS_MAX || s->m > INT32_MAX)
+    if (gpu->sm < 80 || s->dtype == RH_DTYPE_FP8 || s->batch > EXPERTS_MAX || s->m > INT32_MAX)
         return rk_fail(why, "the library groups fp16, bf16 and fp32 on sm_80 and newer");
     Plan *plan = (Plan *)calloc(1, sizeof *plan);
     if (plan == NULL || !send_addresses(gpu, c, plan, why)) {
@@ -148,9 +148,9 @@ static bool run(const RkCase *c, cudaStream_t stream, void *const *b)
     const Plan *plan = (const Plan *)c->plan;
     const RkSample *s = &c->sample;
     const Cublas *cublas = library();
-    cudaDataType_t type = s->dtype == RK_BF16   ? CUDA_R_16BF
-                          : s->dtype == RK_FP16 ? CUDA_R_16F
-                                                : CUDA_R_32F;
+    cudaDataType_t type = s->dtype == RH_DTYPE_BF16   ? CUDA_R_16BF
+                          : s->dtype == RH_DTYPE_FP16 ? CUDA_R_16F
+                                                      : CUDA_R_32F;
     size_t rotation = (size_t)((char *)b[0] - c->data[0]) / c->stride[0];
     void **pointers = plan->pointers + rotation * 3 * (size_t)s->batch;
     cublasOperation_t transposed[2] = {CUBLAS_OP_T, CUBLAS_OP_T};
@@ -159,11 +159,11 @@ static bool run(const RkCase *c, cudaStream_t stream, void *const *b)
     float one[2] = {1, 1}, zero[2] = {0, 0};
     cublas->set_stream(cublas->handle, stream);
     return CUBLAS_STATUS_SUCCESS ==
-           cublas->gemm(cublas->handle, transposed, plain, n, plan->rows, k, one,
-                        (const void *const *)pointers, type, k,
-                        (const void *const *)(pointers + s->batch), type, k, zero,
-                        pointers + 2 * s->batch, type, n, plan->groups, plan->members,
-                        s->dtype == RK_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
+           cublas->gemm(
+               cublas->handle, transposed, plain, n, plan->rows, k, one,
+               (const void *const *)pointers, type, k, (const void *const *)(pointers + s->batch),
+               type, k, zero, pointers + 2 * s->batch, type, n, plan->groups, plan->members,
+               s->dtype == RH_DTYPE_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
 }
 
 static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)

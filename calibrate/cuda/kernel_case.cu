@@ -116,19 +116,20 @@ void rk_case_launch(const RkGpu *gpu, RkCase *c, cudaStream_t stream)
 
 /* Tolerance: rounding of the stored result, with some margin for sums in fp32 and rounded
  * inputs. */
-static double tolerance(RkDtype dtype)
+static double tolerance(RhDtype dtype)
 {
     switch (dtype) {
-    case RK_FP32:
+    case RH_DTYPE_FP32:
         return 1e-4;
-    case RK_TF32:
+    case RH_DTYPE_TF32:
         return 5e-3;
-    case RK_FP16:
+    case RH_DTYPE_FP16:
         return 4e-3;
-    case RK_BF16:
-    case RK_FP8:
-    case RK_DTYPE_NONE:
-    case RK_DTYPE_LAST:
+    case RH_DTYPE_BF16:
+    case RH_DTYPE_FP8:
+    case RH_DTYPE_NONE:
+    case RH_DTYPE_FP4:
+    case RH_DTYPE_LAST:
     default:
         return 4e-2; /* a gradient of attention is rounded five times */
     }
@@ -136,7 +137,7 @@ static double tolerance(RkDtype dtype)
 
 /* Largest error relative to the typical size of the operand: a value near 0 in a sum of large ones
  * cannot be exact relative to its own size. */
-static double worst_error(const double *got, const double *wanted, int64_t count, RkDtype dtype)
+static double worst_error(const double *got, const double *wanted, int64_t count, RhDtype dtype)
 {
     double square = 0, worst = 0;
     for (int64_t i = 0; i < count; i++)
@@ -153,7 +154,7 @@ static double worst_error(const double *got, const double *wanted, int64_t count
 
 /* The coarser of two types: a sum of coarse inputs is no more accurate than these, whatever type it
  * is stored in. */
-static RkDtype coarser(RkDtype a, RkDtype b)
+static RhDtype coarser(RhDtype a, RhDtype b)
 {
     return tolerance(a) > tolerance(b) ? a : b;
 }

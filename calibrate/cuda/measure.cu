@@ -98,7 +98,8 @@ static bool measure_whole(void *self, const RkList *list, double budget_s, FILE 
 static void warm_up(RkGpu *gpu)
 {
     RkOperand noise = {
-        RK_FP32, (int64_t)(gpu->arena_bytes / 8 / sizeof(float)), RK_FILL_NORMAL, 1, 0, false};
+        RH_DTYPE_FP32, (int64_t)(gpu->arena_bytes / 8 / sizeof(float)), RK_FILL_NORMAL, 1, 0,
+        false};
     double end_s = rk_now_s() + WARM_UP_S;
     do
         rk_gpu_fill(gpu, gpu->arena, &noise, gpu->seed);

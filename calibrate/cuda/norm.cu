@@ -54,9 +54,9 @@ static void reference(const RkSample *s, double *const *b)
     }
 }
 
-static const RkSample CHECKS[] = {RK_ROWS(RK_NORM, RK_BF16, 33, 768),
-                                  RK_ROWS(RK_NORM, RK_FP32, 7, 4096),
-                                  RK_ROWS(RK_NORM, RK_FP16, 5, 8200), RkSample{}};
+static const RkSample CHECKS[] = {RK_ROWS(RK_NORM, RH_DTYPE_BF16, 33, 768),
+                                  RK_ROWS(RK_NORM, RH_DTYPE_FP32, 7, 4096),
+                                  RK_ROWS(RK_NORM, RH_DTYPE_FP16, 5, 8200), RkSample{}};
 
 extern const RkKernel RK_KERNEL_NORM = {"own", operands, rk_rows_fit, launch,
                                         NULL,  NULL,     reference,   CHECKS};

@@ -30,11 +30,12 @@ static __global__ void adam(float *weight, float *mean, float *square, const flo
 static void operands(const RkSample *s, RkCase *c)
 {
     int64_t count = s->m * s->n;
-    rk_case_operand(c, {RK_FP32, count, RK_FILL_NORMAL, 1, 0, true});
-    rk_case_operand(c, {RK_FP32, count, RK_FILL_NORMAL, 1, 0, true});
-    rk_case_operand(c, {RK_FP32, count, RK_FILL_UNIFORM, 1, 0, true}); /* squares are positive */
-    rk_case_operand(c, {RK_FP32, count, RK_FILL_NORMAL, 1, 0, false});
-    rk_case_operand(c, {RK_BF16, count, RK_FILL_ZERO, 0, 0, true});
+    rk_case_operand(c, {RH_DTYPE_FP32, count, RK_FILL_NORMAL, 1, 0, true});
+    rk_case_operand(c, {RH_DTYPE_FP32, count, RK_FILL_NORMAL, 1, 0, true});
+    rk_case_operand(c,
+                    {RH_DTYPE_FP32, count, RK_FILL_UNIFORM, 1, 0, true}); /* squares are positive */
+    rk_case_operand(c, {RH_DTYPE_FP32, count, RK_FILL_NORMAL, 1, 0, false});
+    rk_case_operand(c, {RH_DTYPE_BF16, count, RK_FILL_ZERO, 0, 0, true});
 }
 
 static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
@@ -56,7 +57,7 @@ static void reference(const RkSample *s, double *const *b)
     }
 }
 
-static const RkSample CHECKS[] = {RK_ROWS(RK_OPTIMIZER, RK_FP32, 13, 776), RkSample{}};
+static const RkSample CHECKS[] = {RK_ROWS(RK_OPTIMIZER, RH_DTYPE_FP32, 13, 776), RkSample{}};
 
 extern const RkKernel RK_KERNEL_OPTIMIZER = {"own", operands, rk_rows_fit, launch,
                                              NULL,  NULL,     reference,   CHECKS};

@@ -35,7 +35,7 @@ static int64_t elements(const RkSample *s)
 static void operands(const RkSample *s, RkCase *c)
 {
     rk_case_operand(c, {s->dtype, elements(s), RK_FILL_NORMAL, 1, 0, false});
-    rk_case_operand(c, {RK_FP32, s->m * s->k, RK_FILL_NORMAL, 1, 0, false});
+    rk_case_operand(c, {RH_DTYPE_FP32, s->m * s->k, RK_FILL_NORMAL, 1, 0, false});
     rk_case_operand(c, {s->dtype, elements(s), RK_FILL_ZERO, 0, 0, true});
 }
 
@@ -62,9 +62,9 @@ static void reference(const RkSample *s, double *const *b)
     }
 }
 
-static const RkSample CHECKS[] = {RK_HEADS(RK_ROTARY, RK_BF16, 2, 17, 3, 128),
-                                  RK_HEADS(RK_ROTARY, RK_FP16, 1, 9, 5, 64),
-                                  RK_HEADS(RK_ROTARY, RK_FP32, 2, 5, 1, 64), RkSample{}};
+static const RkSample CHECKS[] = {RK_HEADS(RK_ROTARY, RH_DTYPE_BF16, 2, 17, 3, 128),
+                                  RK_HEADS(RK_ROTARY, RH_DTYPE_FP16, 1, 9, 5, 64),
+                                  RK_HEADS(RK_ROTARY, RH_DTYPE_FP32, 2, 5, 1, 64), RkSample{}};
 
 extern const RkKernel RK_KERNEL_ROTARY = {"own", operands, rk_heads_fit, launch,
                                           NULL,  NULL,     reference,    CHECKS};

@@ -1,10 +1,10 @@
 #include "calibrate/cuda/row_block.h"
 
-static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkError *why)
+static bool dtype_fits(const RkGpu *gpu, RhDtype dtype, RkError *why)
 {
-    if (dtype == RK_FP8)
+    if (dtype == RH_DTYPE_FP8)
         return rk_fail(why, "own kernels know no fp8");
-    if (dtype == RK_BF16 && gpu->sm < 80)
+    if (dtype == RH_DTYPE_BF16 && gpu->sm < 80)
         return rk_fail(why, "bf16 needs sm_80, this is sm_%d", gpu->sm);
     return true;
 }

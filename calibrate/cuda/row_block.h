@@ -43,14 +43,14 @@ static inline __device__ RkOnline rk_block_online(RkOnline x)
 }
 
 /* A check's shape: rows of columns. */
-static inline constexpr RkSample RK_ROWS(RkClass cls, RkDtype dtype, int64_t rows, int64_t columns,
+static inline constexpr RkSample RK_ROWS(RkClass cls, RhDtype dtype, int64_t rows, int64_t columns,
                                          int64_t table = 0)
 {
     return RkSample{cls, dtype, false, 0, 0, 0, rows, columns, table, 0, 0, 0};
 }
 
 /* [batch, rows, heads, head size]. */
-static inline constexpr RkSample RK_HEADS(RkClass cls, RkDtype dtype, int64_t batch, int64_t rows,
+static inline constexpr RkSample RK_HEADS(RkClass cls, RhDtype dtype, int64_t batch, int64_t rows,
                                           int32_t heads, int64_t head_size)
 {
     return RkSample{cls, dtype, false, heads, 0, batch, rows, 0, head_size, 0, 0, 0};

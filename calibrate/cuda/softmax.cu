@@ -65,9 +65,9 @@ static void launch_softmax(const RkGpu *, const RkCase *c, cudaStream_t stream, 
 static void cross_entropy_operands(const RkSample *s, RkCase *c)
 {
     rk_case_operand(c, {s->dtype, s->m * s->n, RK_FILL_NORMAL, 2, 0, false});
-    rk_case_operand(c, {RK_FP32, s->m, RK_FILL_INDEX, 0, s->n, false});
+    rk_case_operand(c, {RH_DTYPE_FP32, s->m, RK_FILL_INDEX, 0, s->n, false});
     rk_case_operand(c, {s->dtype, s->m * s->n, RK_FILL_ZERO, 0, 0, true});
-    rk_case_operand(c, {RK_FP32, s->m, RK_FILL_ZERO, 0, 0, true});
+    rk_case_operand(c, {RH_DTYPE_FP32, s->m, RK_FILL_ZERO, 0, 0, true});
 }
 
 static void launch_cross_entropy(const RkGpu *, const RkCase *c, cudaStream_t stream,
@@ -109,10 +109,11 @@ static void reference_cross_entropy(const RkSample *s, double *const *b)
     }
 }
 
-static const RkSample SOFTMAXES[] = {RK_ROWS(RK_SOFTMAX, RK_BF16, 9, 2048),
-                                     RK_ROWS(RK_SOFTMAX, RK_FP32, 5, 200), RkSample{}};
-static const RkSample CROSS_ENTROPIES[] = {RK_ROWS(RK_CROSS_ENTROPY, RK_BF16, 9, 16136),
-                                           RK_ROWS(RK_CROSS_ENTROPY, RK_FP32, 5, 1000), RkSample{}};
+static const RkSample SOFTMAXES[] = {RK_ROWS(RK_SOFTMAX, RH_DTYPE_BF16, 9, 2048),
+                                     RK_ROWS(RK_SOFTMAX, RH_DTYPE_FP32, 5, 200), RkSample{}};
+static const RkSample CROSS_ENTROPIES[] = {RK_ROWS(RK_CROSS_ENTROPY, RH_DTYPE_BF16, 9, 16136),
+                                           RK_ROWS(RK_CROSS_ENTROPY, RH_DTYPE_FP32, 5, 1000),
+                                           RkSample{}};
 
 extern const RkKernel RK_KERNEL_SOFTMAX = {
     "own", softmax_operands, rk_rows_fit, launch_softmax, NULL, NULL, reference_softmax, SOFTMAXES};

@@ -44,10 +44,10 @@ template <typename T> static inline __device__ void rk_put(T *to, int64_t pack, 
 /* Runs the statement with T standing for the type of a 4- or 2-byte dtype. */
 #define RK_BY_DTYPE(dtype, ...)                                                                    \
     do {                                                                                           \
-        if ((dtype) == RK_FP16) {                                                                  \
+        if ((dtype) == RH_DTYPE_FP16) {                                                            \
             typedef __half T;                                                                      \
             __VA_ARGS__;                                                                           \
-        } else if ((dtype) == RK_BF16) {                                                           \
+        } else if ((dtype) == RH_DTYPE_BF16) {                                                     \
             typedef __nv_bfloat16 T;                                                               \
             __VA_ARGS__;                                                                           \
         } else {                                                                                   \

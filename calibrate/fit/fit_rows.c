@@ -98,11 +98,11 @@ static bool is_streaming(RhKernelClass cls)
 static RhKernel kernel_of(const RhRawRow *row, RhKernelClass wanted)
 {
     RhKernel k = row->kernel, none = {0};
-    if (wanted == RH_KERNEL_ADD && row->kind == RH_RAW_COPY_DEVICE) {
+    if (wanted == RH_KERNEL_ADD && row->cls == RK_COPY_DEVICE) {
         k.cls = RH_KERNEL_ADD;
         return k;
     }
-    if (row->kind != RH_RAW_KERNEL || rh_raw_is_stand_in(row))
+    if (row->kernel.cls == RH_KERNEL_NONE || rh_raw_is_stand_in(row))
         return none;
     bool fits = wanted == RH_KERNEL_ADD ? is_streaming((RhKernelClass)k.cls) : k.cls == wanted;
     return fits ? k : none;

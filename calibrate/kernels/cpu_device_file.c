@@ -19,7 +19,7 @@ static Rates best_rates(const RhRaw *raw)
         const RhKernel *k = &row->kernel;
         if (k->cls == RH_KERNEL_GEMM)
             best.flops_per_s = MAX(best.flops_per_s, k->flops / row->seconds);
-        else if (row->kind == RH_RAW_COPY_DEVICE && k->bytes >= STREAM_BYTES_LEAST)
+        else if (row->cls == RK_COPY_DEVICE && k->bytes >= STREAM_BYTES_LEAST)
             best.bytes_per_s = MAX(best.bytes_per_s, k->bytes / row->seconds);
     }
     return best;

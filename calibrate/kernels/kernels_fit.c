@@ -424,7 +424,7 @@ static void measure_clock(const Work *w, RhFact *clock)
 /* Measures the host link: the slower direction of pinned memory at its largest size. */
 static void measure_host(const Work *w)
 {
-    static const RhRawKind ways[] = {RH_RAW_COPY_TO_HOST_PINNED, RH_RAW_COPY_FROM_HOST_PINNED};
+    static const RkClass ways[] = {RK_COPY_TO_HOST_PINNED, RK_COPY_FROM_HOST_PINNED};
     RhFact host = {0};
     for (size_t way = 0; way < G_N_ELEMENTS(ways); way++) {
         const RhRawRow *most = NULL;
@@ -432,7 +432,7 @@ static void measure_host(const Work *w)
             const RhRaw *raw = g_ptr_array_index(w->raws, i);
             for (guint k = 0; k < raw->rows->len; k++) {
                 const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, k);
-                if (row->kind == ways[way] && (!most || row->kernel.bytes > most->kernel.bytes))
+                if (row->cls == ways[way] && (!most || row->kernel.bytes > most->kernel.bytes))
                     most = row;
             }
         }

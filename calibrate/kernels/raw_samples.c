@@ -49,33 +49,6 @@ static const struct {
     {"high_s", 0, 1e5, false},      {"sm_mhz", 0, 1e5, false},     {"watts", 0, 1e5, false},
 };
 
-static const struct {
-    const char *name;
-    RhRawKind kind;
-} others[] = {
-    {"grouped_gemm", RH_RAW_GROUPED_GEMM},
-    {"permute", RH_RAW_PERMUTE},
-    {"copy_device", RH_RAW_COPY_DEVICE},
-    {"copy_to_host_pinned", RH_RAW_COPY_TO_HOST_PINNED},
-    {"copy_from_host_pinned", RH_RAW_COPY_FROM_HOST_PINNED},
-    {"copy_to_host_pageable", RH_RAW_COPY_TO_HOST_PAGEABLE},
-    {"copy_from_host_pageable", RH_RAW_COPY_FROM_HOST_PAGEABLE},
-    {"copy_both_pinned", RH_RAW_COPY_BOTH_PINNED},
-    {"empty", RH_RAW_EMPTY},
-    {"launch", RH_RAW_LAUNCH},
-    {"launch_rate", RH_RAW_LAUNCH_RATE},
-    {"graph_launch", RH_RAW_GRAPH_LAUNCH},
-    {"sustained_gemm", RH_RAW_SUSTAINED_GEMM},
-    {"gemm_beside_copy", RH_RAW_GEMM_BESIDE_COPY},
-    {"nccl_all_reduce", RH_RAW_NCCL},
-    {"nccl_reduce_scatter", RH_RAW_NCCL},
-    {"nccl_all_gather", RH_RAW_NCCL},
-    {"nccl_all_to_all", RH_RAW_NCCL},
-    {"nccl_send_recv", RH_RAW_NCCL},
-    {"sequence", RH_RAW_SEQUENCE},
-    {"sequence_graph", RH_RAW_SEQUENCE},
-};
-
 typedef struct {
     RhRaw *raw;
     int32_t line;
@@ -84,32 +57,11 @@ typedef struct {
 
 /* --- rows --- */
 
-/* GEMMs in the layouts of gradients. */
-static const struct {
-    const char *name;
-    RhGemmLayout layout;
-} layouts[] = {{"gemm_nn", RH_GEMM_INPUT_GRADIENT}, {"gemm_nt", RH_GEMM_WEIGHT_GRADIENT}};
-
-static RhGemmLayout layout_of(const char *name)
+static RhGemmLayout layout_of(RkClass cls)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)
-        if (strcmp(layouts[i].name, name) == 0)
-            return layouts[i].layout;
-    return RH_GEMM_LINEAR;
-}
-
-/* Kind and class of a row's name. Files write attention_backward, the class is named
- * attention-backward. */
-static RhRawKind kind_of(const char *name, RhKernelClass *cls)
-{
-    g_autofree char *dashed = g_strdelimit(g_strdup(name), "_", '-');
-    *cls = layout_of(name) ? RH_KERNEL_GEMM : rh_kernel_class_by_name(dashed);
-    if (*cls != RH_KERNEL_NONE)
-        return RH_RAW_KERNEL;
-    for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
-        if (strcmp(others[i].name, name) == 0)
-            return others[i].kind;
-    return RH_RAW_NONE;
+    return cls == RK_GEMM_NN   ? RH_GEMM_INPUT_GRADIENT
+           : cls == RK_GEMM_NT ? RH_GEMM_WEIGHT_GRADIENT
+                               : RH_GEMM_LINEAR;
 }
 
 static bool fail_cell(const Reading *r, int cell, const char *text, const char *what)
@@ -139,9 +91,14 @@ static bool read_number(const Reading *r, int cell, const char *text, double *va
 
 static RhRawRow row_of(const Reading *r, const char *const *cells, const double v[CELLS])
 {
-    return (RhRawRow){.name = rh_intern(cells[CELL_KERNEL]),
+    RkClass cls = rk_class_by_name(cells[CELL_KERNEL]);
+    RhKernelClass kernel =
+        cls == RK_CLASS_NONE ? rh_kernel_class_by_name(cells[CELL_KERNEL]) : rk_class_kernel(cls);
+    return (RhRawRow){.cls = cls,
+                      .name = rh_intern(cells[CELL_KERNEL]),
                       .library = rh_intern(cells[CELL_LIBRARY]),
-                      .kernel = {.layout = (uint8_t)layout_of(cells[CELL_KERNEL]),
+                      .kernel = {.cls = (uint8_t)kernel,
+                                 .layout = (uint8_t)layout_of(cls),
                                  .dtype = (uint8_t)rh_dtype_by_name(cells[CELL_DTYPE]),
                                  .causal = v[CELL_CAUSAL] > 0,
                                  .heads = (int32_t)v[CELL_HEADS],
@@ -165,12 +122,12 @@ static RhRawRow row_of(const Reading *r, const char *const *cells, const double 
 static bool check_shape(const Reading *r, const RhRawRow *row)
 {
     const RhKernel *k = &row->kernel;
-    bool gemm = k->cls == RH_KERNEL_GEMM || row->kind == RH_RAW_GEMM_BESIDE_COPY ||
-                row->kind == RH_RAW_SUSTAINED_GEMM || row->kind == RH_RAW_GROUPED_GEMM;
+    bool gemm = k->cls == RH_KERNEL_GEMM || row->cls == RK_GEMM_BESIDE_COPY ||
+                row->cls == RK_SUSTAINED_GEMM || row->cls == RK_GROUPED_GEMM;
     bool attention = k->cls == RH_KERNEL_ATTENTION || k->cls == RH_KERNEL_ATTENTION_BACKWARD;
     const char *lack = (gemm || attention) && (k->m < 1 || k->n < 1 || k->k < 1) ? "m, n and k"
                        : attention && k->heads < 1                               ? "heads"
-                       : row->kind == RH_RAW_KERNEL && !(k->bytes > 0)           ? "bytes"
+                       : k->cls != RH_KERNEL_NONE && !(k->bytes > 0)             ? "bytes"
                                                                                  : NULL;
     if (!lack)
         return true;
@@ -198,11 +155,18 @@ static void skip_unknown(RhRaw *raw, const char *name)
         g_ptr_array_add(raw->unknown, (void *)interned);
 }
 
+/* Returns whether a kernel's time means nothing without its number format. */
+static bool needs_format(const RhRawRow *row)
+{
+    RhKernelClass cls = row->kernel.cls;
+    return cls == RH_KERNEL_GEMM || cls == RH_KERNEL_ATTENTION ||
+           cls == RH_KERNEL_ATTENTION_BACKWARD || row->cls == RK_GEMM_BESIDE_COPY;
+}
+
 static bool read_row(const Reading *r, const char *text)
 {
     g_auto(GStrv) cells = g_strsplit(text, ",", -1);
     double values[CELLS] = {0};
-    RhKernelClass cls = RH_KERNEL_NONE;
     if (g_strv_length(cells) != CELLS)
         return rh_fail(r->error, RH_ERROR_INPUT,
                        "%s:%d: %u cells, %d are wanted\nnote: " HEADER
@@ -211,19 +175,15 @@ static bool read_row(const Reading *r, const char *text)
     for (int i = 0; i < CELLS; i++)
         if (columns[i].most > 0 && !read_number(r, i, cells[i], &values[i]))
             return false;
-    RhRawKind kind = kind_of(cells[CELL_KERNEL], &cls);
     RhRawRow row = row_of(r, (const char *const *)cells, values);
-    bool matrix = cls == RH_KERNEL_GEMM || cls == RH_KERNEL_ATTENTION ||
-                  cls == RH_KERNEL_ATTENTION_BACKWARD || kind == RH_RAW_GEMM_BESIDE_COPY;
-    if (kind == RH_RAW_NONE || (matrix && row.kernel.dtype == RH_DTYPE_NONE)) {
+    bool known = row.cls != RK_CLASS_NONE || row.kernel.cls != RH_KERNEL_NONE;
+    if (!known || (needs_format(&row) && row.kernel.dtype == RH_DTYPE_NONE)) {
         g_autofree char *name =
-            kind == RH_RAW_NONE ? g_strdup(cells[CELL_KERNEL])
-                                : g_strdup_printf("%s %s", cells[CELL_KERNEL], cells[CELL_DTYPE]);
+            known ? g_strdup_printf("%s %s", cells[CELL_KERNEL], cells[CELL_DTYPE])
+                  : g_strdup(cells[CELL_KERNEL]);
         skip_unknown(r->raw, name);
         return true;
     }
-    row.kind = kind;
-    row.kernel.cls = (uint8_t)cls;
     if (!check_shape(r, &row) || !check_interval(r, &row))
         return false;
     g_array_append_val(r->raw->rows, row);
@@ -380,7 +340,7 @@ void rh_raw_free(RhRaw *raw)
 bool rh_raw_is_stand_in(const RhRawRow *row)
 {
     bool attention =
-        row->kind == RH_RAW_KERNEL &&
+        row->kernel.cls != RH_KERNEL_NONE &&
         (row->kernel.cls == RH_KERNEL_ATTENTION || row->kernel.cls == RH_KERNEL_ATTENTION_BACKWARD);
     return attention && g_strcmp0(row->library, "own") == 0;
 }

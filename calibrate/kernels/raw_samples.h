@@ -13,37 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "calibrate/measure/kernel_sample.h"
 #include "platforms/devices/kernel.h"
 
 #define RH_RAW_FIRST_LINE "# rehearse.raw/1"
 
-typedef enum {
-    RH_RAW_NONE,
-    RH_RAW_KERNEL,       /* a class of platforms/devices/kernel.h: row.kernel.cls */
-    RH_RAW_GROUPED_GEMM, /* batch experts, m tokens of all of them */
-    RH_RAW_PERMUTE,
-    RH_RAW_COPY_DEVICE,
-    RH_RAW_COPY_TO_HOST_PINNED,
-    RH_RAW_COPY_FROM_HOST_PINNED,
-    RH_RAW_COPY_TO_HOST_PAGEABLE,
-    RH_RAW_COPY_FROM_HOST_PAGEABLE,
-    RH_RAW_COPY_BOTH_PINNED, /* both ways at once; bytes of one */
-    RH_RAW_EMPTY,            /* an empty kernel, between events */
-    RH_RAW_LAUNCH,           /* an empty kernel, launch to end */
-    RH_RAW_LAUNCH_RATE,      /* from one empty kernel to the next, back to back */
-    RH_RAW_GRAPH_LAUNCH,     /* the same in a graph of n nodes, each */
-    RH_RAW_SUSTAINED_GEMM,   /* for seconds on end */
-    RH_RAW_GEMM_BESIDE_COPY, /* while a copy kernel holds `heads` SMs */
-    RH_RAW_NCCL,             /* any of them: batch GPUs */
-    RH_RAW_SEQUENCE,         /* a whole list of kernels, on a stream or as a graph */
-    RH_RAW_LAST,
-} RhRawKind;
-
 typedef struct {
-    RhRawKind kind;
+    RkClass cls;           /* RK_CLASS_NONE: of a kernel that no program here measures */
     const char *name;      /* interned, as in the file */
     const char *library;   /* interned: who runs the kernel, "cublasLt 13.0.1"; "own": below */
-    RhKernel kernel;       /* shape, bytes and flops; of RH_RAW_KERNEL its class, too */
+    RhKernel kernel;       /* shape, bytes and flops; its class, where a device model has it */
     double seconds;        /* median of the repetitions */
     double low_s, high_s;  /* 95 % interval of the median; both 0: unknown */
     double sm_hz, power_w; /* while it ran; 0: unknown */

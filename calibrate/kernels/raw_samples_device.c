@@ -86,7 +86,7 @@ char *rh_kernels_files_source(const GPtrArray *raws)
 /* Returns whether a row tells the clock that the power limit leaves. */
 static bool tells_clock(const RhRawRow *row, bool sustained)
 {
-    return sustained ? row->kind == RH_RAW_SUSTAINED_GEMM
+    return sustained ? row->cls == RK_SUSTAINED_GEMM
                      : row->kernel.cls == RH_KERNEL_GEMM && row->seconds >= 1e-3;
 }
 

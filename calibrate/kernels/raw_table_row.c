@@ -28,8 +28,7 @@ void rh_raw_leave_out(const RhRawReading *r, const char *name)
 
 void rh_raw_add(const RhRawReading *r, const char *name, const RhKernel *k, double seconds)
 {
-    RhRawRow row = {.kind = RH_RAW_KERNEL,
-                    .name = rh_intern(name),
+    RhRawRow row = {.name = rh_intern(name),
                     .kernel = *k,
                     .seconds = seconds,
                     .repetitions = 1,

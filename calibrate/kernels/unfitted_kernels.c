@@ -27,7 +27,7 @@ typedef double (*PredictFunc)(const Work *w, const RhRawRow *row);
 
 static double predict_grouped(const Work *w, const RhRawRow *row)
 {
-    if (row->kind != RH_RAW_GROUPED_GEMM || row->kernel.batch < 1)
+    if (row->cls != RK_GROUPED_GEMM || row->kernel.batch < 1)
         return 0;
     RhKernel k = row->kernel;
     k.cls = RH_KERNEL_GEMM;
@@ -41,8 +41,8 @@ static const RhRawRow *gemm_alone(const Work *w, const RhKernel *k)
         const RhRaw *raw = g_ptr_array_index(w->raws, i);
         for (guint r = 0; r < raw->rows->len; r++) {
             const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, r);
-            bool alone = (row->kind == RH_RAW_KERNEL && row->kernel.cls == RH_KERNEL_GEMM) ||
-                         (row->kind == RH_RAW_GEMM_BESIDE_COPY && row->kernel.heads == 0);
+            bool alone = row->kernel.cls == RH_KERNEL_GEMM ||
+                         (row->cls == RK_GEMM_BESIDE_COPY && row->kernel.heads == 0);
             if (alone && row->kernel.dtype == k->dtype && row->kernel.m == k->m &&
                 row->kernel.n == k->n && row->kernel.k == k->k &&
                 MAX(row->kernel.batch, 1) == MAX(k->batch, 1))
@@ -58,7 +58,7 @@ static double predict_contention(const Work *w, const RhRawRow *row)
 {
     double sms = w->fit->device->sms_count, held = row->kernel.heads;
     const RhRawRow *alone = NULL;
-    if (row->kind == RH_RAW_GEMM_BESIDE_COPY && held > 0 && held < sms)
+    if (row->cls == RK_GEMM_BESIDE_COPY && held > 0 && held < sms)
         alone = gemm_alone(w, &row->kernel);
     return alone ? alone->seconds * sms / (sms - held) : 0;
 }

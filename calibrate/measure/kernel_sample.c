@@ -10,16 +10,12 @@
 #define USUAL_HEAD_SIZE 128
 #define USUAL_TABLE     32768
 
-static const char *const DTYPE_NAMES[RK_DTYPE_LAST] = {"none", "fp32", "tf32",
-                                                       "fp16", "bf16", "fp8"};
-static const int DTYPE_BYTES[RK_DTYPE_LAST] = {0, 4, 4, 2, 2, 1};
-
 typedef double (*Traffic)(const RkSample *s, double element_bytes);
 
 static double gemm_bytes(const RkSample *s, double e)
 {
     double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    double out = s->dtype == RK_FP8 ? 2 : e; /* fp8 products have bf16 results */
+    double out = s->dtype == RH_DTYPE_FP8 ? 2 : e; /* fp8 products have bf16 results */
     return (double)s->batch * (e * (m * k + k * n) + out * m * n);
 }
 
@@ -128,64 +124,55 @@ static double copied_twice_bytes(const RkSample *s, double e)
 static const struct {
     const char *name;
     Traffic bytes; /* NULL: none */
+    RhKernelClass kernel;
 } CLASSES[RK_CLASS_LAST] = {
-    [RK_CLASS_NONE] = {"none", NULL},
-    [RK_GEMM] = {"gemm", gemm_bytes},
-    [RK_GEMM_NN] = {"gemm_nn", gemm_bytes},
-    [RK_GEMM_NT] = {"gemm_nt", added_gemm_bytes},
-    [RK_GROUPED_GEMM] = {"grouped_gemm", grouped_bytes},
-    [RK_ATTENTION] = {"attention", attention_bytes},
-    [RK_ATTENTION_BACKWARD] = {"attention_backward", attention_backward_bytes},
-    [RK_SOFTMAX] = {"softmax", twice_bytes},
-    [RK_NORM] = {"norm", norm_bytes},
-    [RK_ROTARY] = {"rotary", rotary_bytes},
-    [RK_ACTIVATION] = {"activation", thrice_bytes},
-    [RK_ADD] = {"add", thrice_bytes},
-    [RK_EMBEDDING] = {"embedding", embedding_bytes},
-    [RK_CROSS_ENTROPY] = {"cross_entropy", cross_entropy_bytes},
-    [RK_OPTIMIZER] = {"optimizer", optimizer_bytes},
-    [RK_REDUCE] = {"reduce", reduce_bytes},
-    [RK_PERMUTE] = {"permute", permute_bytes},
-    [RK_COPY_DEVICE] = {"copy_device", copied_twice_bytes},
-    [RK_COPY_TO_HOST_PINNED] = {"copy_to_host_pinned", copied_bytes},
-    [RK_COPY_FROM_HOST_PINNED] = {"copy_from_host_pinned", copied_bytes},
-    [RK_COPY_TO_HOST_PAGEABLE] = {"copy_to_host_pageable", copied_bytes},
-    [RK_COPY_FROM_HOST_PAGEABLE] = {"copy_from_host_pageable", copied_bytes},
-    [RK_COPY_BOTH_PINNED] = {"copy_both_pinned", copied_bytes},
-    [RK_EMPTY] = {"empty", NULL},
-    [RK_LAUNCH] = {"launch", NULL},
-    [RK_LAUNCH_RATE] = {"launch_rate", NULL},
-    [RK_GRAPH_LAUNCH] = {"graph_launch", NULL},
-    [RK_SUSTAINED_GEMM] = {"sustained_gemm", gemm_bytes},
-    [RK_GEMM_BESIDE_COPY] = {"gemm_beside_copy", gemm_bytes},
-    [RK_NCCL_ALL_REDUCE] = {"nccl_all_reduce", copied_bytes},
-    [RK_NCCL_REDUCE_SCATTER] = {"nccl_reduce_scatter", copied_bytes},
-    [RK_NCCL_ALL_GATHER] = {"nccl_all_gather", copied_bytes},
-    [RK_NCCL_ALL_TO_ALL] = {"nccl_all_to_all", copied_bytes},
-    [RK_NCCL_SEND_RECV] = {"nccl_send_recv", copied_bytes},
+    [RK_CLASS_NONE] = {"none", NULL, RH_KERNEL_NONE},
+    [RK_GEMM] = {"gemm", gemm_bytes, RH_KERNEL_GEMM},
+    [RK_GEMM_NN] = {"gemm_nn", gemm_bytes, RH_KERNEL_GEMM},
+    [RK_GEMM_NT] = {"gemm_nt", added_gemm_bytes, RH_KERNEL_GEMM},
+    [RK_GROUPED_GEMM] = {"grouped_gemm", grouped_bytes, RH_KERNEL_NONE},
+    [RK_ATTENTION] = {"attention", attention_bytes, RH_KERNEL_ATTENTION},
+    [RK_ATTENTION_BACKWARD] = {"attention_backward", attention_backward_bytes,
+                               RH_KERNEL_ATTENTION_BACKWARD},
+    [RK_SOFTMAX] = {"softmax", twice_bytes, RH_KERNEL_SOFTMAX},
+    [RK_NORM] = {"norm", norm_bytes, RH_KERNEL_NORM},
+    [RK_ROTARY] = {"rotary", rotary_bytes, RH_KERNEL_ROTARY},
+    [RK_ACTIVATION] = {"activation", thrice_bytes, RH_KERNEL_ACTIVATION},
+    [RK_ADD] = {"add", thrice_bytes, RH_KERNEL_ADD},
+    [RK_EMBEDDING] = {"embedding", embedding_bytes, RH_KERNEL_EMBEDDING},
+    [RK_CROSS_ENTROPY] = {"cross_entropy", cross_entropy_bytes, RH_KERNEL_CROSS_ENTROPY},
+    [RK_OPTIMIZER] = {"optimizer", optimizer_bytes, RH_KERNEL_OPTIMIZER},
+    [RK_REDUCE] = {"reduce", reduce_bytes, RH_KERNEL_REDUCE},
+    [RK_PERMUTE] = {"permute", permute_bytes, RH_KERNEL_NONE},
+    [RK_COPY_DEVICE] = {"copy_device", copied_twice_bytes, RH_KERNEL_NONE},
+    [RK_COPY_TO_HOST_PINNED] = {"copy_to_host_pinned", copied_bytes, RH_KERNEL_NONE},
+    [RK_COPY_FROM_HOST_PINNED] = {"copy_from_host_pinned", copied_bytes, RH_KERNEL_NONE},
+    [RK_COPY_TO_HOST_PAGEABLE] = {"copy_to_host_pageable", copied_bytes, RH_KERNEL_NONE},
+    [RK_COPY_FROM_HOST_PAGEABLE] = {"copy_from_host_pageable", copied_bytes, RH_KERNEL_NONE},
+    [RK_COPY_BOTH_PINNED] = {"copy_both_pinned", copied_bytes, RH_KERNEL_NONE},
+    [RK_EMPTY] = {"empty", NULL, RH_KERNEL_NONE},
+    [RK_LAUNCH] = {"launch", NULL, RH_KERNEL_NONE},
+    [RK_LAUNCH_RATE] = {"launch_rate", NULL, RH_KERNEL_NONE},
+    [RK_GRAPH_LAUNCH] = {"graph_launch", NULL, RH_KERNEL_NONE},
+    [RK_SUSTAINED_GEMM] = {"sustained_gemm", gemm_bytes, RH_KERNEL_NONE},
+    [RK_GEMM_BESIDE_COPY] = {"gemm_beside_copy", gemm_bytes, RH_KERNEL_NONE},
+    [RK_NCCL_ALL_REDUCE] = {"nccl_all_reduce", copied_bytes, RH_KERNEL_NONE},
+    [RK_NCCL_REDUCE_SCATTER] = {"nccl_reduce_scatter", copied_bytes, RH_KERNEL_NONE},
+    [RK_NCCL_ALL_GATHER] = {"nccl_all_gather", copied_bytes, RH_KERNEL_NONE},
+    [RK_NCCL_ALL_TO_ALL] = {"nccl_all_to_all", copied_bytes, RH_KERNEL_NONE},
+    [RK_NCCL_SEND_RECV] = {"nccl_send_recv", copied_bytes, RH_KERNEL_NONE},
+    [RK_SEQUENCE] = {"sequence", NULL, RH_KERNEL_NONE},
+    [RK_SEQUENCE_GRAPH] = {"sequence_graph", NULL, RH_KERNEL_NONE},
 };
-
-const char *rk_dtype_name(RkDtype dtype)
-{
-    return dtype < RK_DTYPE_LAST ? DTYPE_NAMES[dtype] : "none";
-}
-
-RkDtype rk_dtype_by_name(const char *name)
-{
-    for (int i = 1; i < RK_DTYPE_LAST; i++)
-        if (strcmp(name, DTYPE_NAMES[i]) == 0)
-            return (RkDtype)i;
-    return RK_DTYPE_NONE;
-}
-
-int rk_dtype_bytes(RkDtype dtype)
-{
-    return dtype < RK_DTYPE_LAST ? DTYPE_BYTES[dtype] : 0;
-}
 
 const char *rk_class_name(RkClass cls)
 {
     return cls < RK_CLASS_LAST ? CLASSES[cls].name : "none";
+}
+
+RhKernelClass rk_class_kernel(RkClass cls)
+{
+    return cls < RK_CLASS_LAST ? CLASSES[cls].kernel : RH_KERNEL_NONE;
 }
 
 bool rk_class_is_product(RkClass cls)
@@ -193,29 +180,20 @@ bool rk_class_is_product(RkClass cls)
     return cls == RK_GEMM || cls == RK_GEMM_NN || cls == RK_GEMM_NT;
 }
 
-static bool same_name(const char *name, const char *typed)
-{
-    for (; *name != '\0' || *typed != '\0'; name++, typed++)
-        if (*name != *typed && !(*name == '_' && *typed == '-'))
-            return false;
-    return true;
-}
-
 RkClass rk_class_by_name(const char *name)
 {
     for (int i = 1; i < RK_CLASS_LAST; i++)
-        if (same_name(CLASSES[i].name, name))
+        if (rh_kernel_names_equal(CLASSES[i].name, name))
             return (RkClass)i;
     return RK_CLASS_NONE;
 }
 
-/* FLOPs of attention (FlashAttention-2, arXiv 2307.08691, section 4.1): five products backward for
- * two forward; half of the square is visible under a causal mask. */
+/* FLOPs of attention; half of the square is visible under a causal mask. */
 static double attention_flops(const RkSample *s)
 {
     double square = (double)s->m * (double)s->n * (s->causal && s->m == s->n ? 0.5 : 1);
-    double products = s->cls == RK_ATTENTION_BACKWARD ? 10 : 4;
-    return products * (double)s->batch * s->heads * square * (double)s->k;
+    double pair = rh_attention_pair_flops(s->k, s->k, s->cls == RK_ATTENTION_BACKWARD);
+    return (double)s->batch * s->heads * square * pair;
 }
 
 static double flops_of(const RkSample *s)
@@ -233,7 +211,7 @@ static double flops_of(const RkSample *s)
 void rk_sample_measure_up(RkSample *sample)
 {
     Traffic bytes = CLASSES[sample->cls].bytes;
-    sample->bytes = bytes != NULL ? bytes(sample, rk_dtype_bytes(sample->dtype)) : 0;
+    sample->bytes = bytes != NULL ? bytes(sample, rh_dtype_bytes(sample->dtype)) : 0;
     sample->flops = flops_of(sample);
 }
 
@@ -260,7 +238,7 @@ bool rk_sample_shape_from_bytes(RkSample *sample)
         s.n = or_usual(s.n, USUAL_COLUMNS);
         s.k = sample->cls == RK_EMBEDDING ? or_usual(s.k, USUAL_TABLE) : s.k;
     }
-    double e = rk_dtype_bytes(s.dtype);
+    double e = rh_dtype_bytes(s.dtype);
     double fixed = CLASSES[s.cls].bytes(&s, e); /* traffic is linear in m */
     s.m = 1;
     double row = CLASSES[s.cls].bytes(&s, e) - fixed;

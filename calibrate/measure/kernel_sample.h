@@ -20,24 +20,17 @@
  *   empty              a kernel that does nothing, between events: what no kernel is shorter than
  *   sustained_gemm     a GEMM run for seconds on end, until clocks have settled
  *   gemm_beside_copy   a GEMM, heads = SMs held by the copy
- *   nccl               batch = GPUs, n = bytes per GPU */
+ *   nccl               batch = GPUs, n = bytes per GPU
+ *   sequence           a whole list of kernels, on a stream; sequence_graph: as one graph */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "platforms/kernels/kernel_class.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum {
-    RK_DTYPE_NONE,
-    RK_FP32,
-    RK_TF32,
-    RK_FP16,
-    RK_BF16,
-    RK_FP8,
-    RK_DTYPE_LAST,
-} RkDtype;
 
 typedef enum {
     RK_CLASS_NONE,
@@ -74,12 +67,15 @@ typedef enum {
     RK_NCCL_ALL_GATHER,
     RK_NCCL_ALL_TO_ALL,
     RK_NCCL_SEND_RECV,
+    RK_RUN_LAST, /* classes below can be asked for by name; those that follow are rows of a list */
+    RK_SEQUENCE = RK_RUN_LAST,
+    RK_SEQUENCE_GRAPH,
     RK_CLASS_LAST,
 } RkClass;
 
 typedef struct {
     RkClass cls;
-    RkDtype dtype;
+    RhDtype dtype;
     bool causal;
     int32_t heads, kv_heads;
     int64_t batch, m, n, k;
@@ -93,11 +89,10 @@ typedef struct {
     size_t count, capacity;
 } RkSamples;
 
-const char *rk_dtype_name(RkDtype dtype);   /* "bf16" */
-RkDtype rk_dtype_by_name(const char *name); /* RK_DTYPE_NONE when unknown */
-int rk_dtype_bytes(RkDtype dtype);          /* of one element */
-const char *rk_class_name(RkClass cls);     /* "cross_entropy" */
-bool rk_class_is_product(RkClass cls);      /* a GEMM in one of its three layouts */
+const char *rk_class_name(RkClass cls); /* "cross_entropy" */
+bool rk_class_is_product(RkClass cls);  /* a GEMM in one of its three layouts */
+/* Returns the class that models of devices know this as; RH_KERNEL_NONE for copies, launches ... */
+RhKernelClass rk_class_kernel(RkClass cls);
 RkClass rk_class_by_name(const char *name); /* "cross-entropy" is understood too */
 
 /* Computes bytes and flops of a sample whose shape is complete. */

@@ -100,7 +100,7 @@ static void show(Run *run, const RkSample *sample)
     if (!terminal && elapsed_s - run->shown_s < QUIET_S)
         return;
     run->shown_s = elapsed_s;
-    snprintf(now, sizeof now, "%s %s", rk_class_name(sample->cls), rk_dtype_name(sample->dtype));
+    snprintf(now, sizeof now, "%s %s", rk_class_name(sample->cls), rh_dtype_name(sample->dtype));
     RkProgress progress = {run->done, run->total, elapsed_s, run->budget_s, now};
     rk_progress_line(&progress, line, sizeof line);
     if (terminal)

@@ -30,7 +30,7 @@ static double seconds_of(const char *text)
 static bool select_classes(RkOptions *options, const char *word, size_t length)
 {
     bool found = false;
-    for (int i = 1; i < RK_CLASS_LAST && length > 0; i++) {
+    for (int i = 1; i < RK_RUN_LAST && length > 0; i++) {
         if (strncmp(rk_class_name((RkClass)i), word, length) != 0)
             continue;
         options->classes[i] = true;

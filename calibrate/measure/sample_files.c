@@ -70,7 +70,7 @@ static void shape(FILE *file, const char *kernel, const RkSample *s)
     char bytes[32], flops[32];
     format_number(bytes, sizeof bytes, 15, s->bytes);
     format_number(flops, sizeof flops, 15, s->flops);
-    fprintf(file, "%s,%s,%lld,%lld,%lld,%lld,%d,%d,%d,%s,%s", kernel, rk_dtype_name(s->dtype),
+    fprintf(file, "%s,%s,%lld,%lld,%lld,%lld,%d,%d,%d,%s,%s", kernel, rh_dtype_name(s->dtype),
             (long long)s->batch, (long long)s->m, (long long)s->n, (long long)s->k, s->heads,
             s->kv_heads, s->causal, bytes, flops);
 }
@@ -247,10 +247,10 @@ static bool listed(const Reader *reader, char *line, RkListed *out)
         return fail_line(reader, -1, "12 columns are wanted: " SHAPE ",count", "");
     *out = (RkListed){.count = 0};
     out->sample.cls = rk_class_by_name(fields[0]);
-    out->sample.dtype = rk_dtype_by_name(fields[1]);
+    out->sample.dtype = rh_dtype_by_name(fields[1]);
     if (out->sample.cls == RK_CLASS_NONE || out->sample.cls > RK_PERMUTE)
         return fail_line(reader, 0, "no kernel class of a list", fields[0]);
-    if (out->sample.dtype == RK_DTYPE_NONE)
+    if (out->sample.dtype == RH_DTYPE_NONE || out->sample.dtype == RH_DTYPE_FP4)
         return fail_line(reader, 1, "no dtype (fp32, tf32, fp16, bf16, fp8)", fields[1]);
     if (!listed_numbers(reader, fields, out))
         return false;

@@ -35,9 +35,9 @@ static void add(Build *build, RkSample sample)
 }
 
 /* Rounds a side as fp8 requires, to multiples of 16. */
-static int64_t aligned(RkDtype dtype, int64_t side)
+static int64_t aligned(RhDtype dtype, int64_t side)
 {
-    return dtype == RK_FP8 ? (side + 15) / 16 * 16 : side;
+    return dtype == RH_DTYPE_FP8 ? (side + 15) / 16 * 16 : side;
 }
 
 /* Sides of a product, m x k by k x n, `batch` times. */
@@ -45,7 +45,7 @@ typedef struct {
     int64_t batch, m, n, k;
 } Sides;
 
-static void product(Build *build, int32_t tier, RkClass cls, RkDtype dtype, Sides sides)
+static void product(Build *build, int32_t tier, RkClass cls, RhDtype dtype, Sides sides)
 {
     add(build, (RkSample){.cls = cls,
                           .dtype = dtype,
@@ -56,7 +56,7 @@ static void product(Build *build, int32_t tier, RkClass cls, RkDtype dtype, Side
                           .k = aligned(dtype, sides.k)});
 }
 
-static void gemm(Build *build, int32_t tier, RkDtype dtype, Sides sides)
+static void gemm(Build *build, int32_t tier, RhDtype dtype, Sides sides)
 {
     product(build, tier, RK_GEMM, dtype, sides);
 }
@@ -86,7 +86,7 @@ static void matrices_of(const RkModel *model, int32_t tp, Matrix out[MATRICES])
 /* Adds the models' shapes: forward with a micro-batch of 4,096 tokens first, then gradients and
  * other sizes. Small m are distributed over the matrices in turn, so that all matrices together
  * have all m. */
-static void gemm_of_models(Build *build, RkDtype dtype)
+static void gemm_of_models(Build *build, RhDtype dtype)
 {
     static const int64_t FEW[] = {1, 4, 16, 64, 256, 512};
     static const int64_t MANY[] = {1024, 2048, 8192, 16384, M_MAX};
@@ -126,7 +126,7 @@ static int64_t log_between(double low, double high, double at, int64_t multiple)
     return (count > 0 ? count : 1) * multiple;
 }
 
-static void gemm_cover(Build *build, RkDtype dtype, int count)
+static void gemm_cover(Build *build, RhDtype dtype, int count)
 {
     for (int i = 0; i < count; i++) {
         double at[3];
@@ -140,7 +140,7 @@ static void gemm_cover(Build *build, RkDtype dtype, int count)
 }
 
 /* Adds shapes with one more row or column than tiles hold: the two sides of a step. */
-static void gemm_boundaries(Build *build, RkDtype dtype)
+static void gemm_boundaries(Build *build, RhDtype dtype)
 {
     static const int64_t EDGES[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
     for (size_t i = 0; i < LENGTH(EDGES); i++) {
@@ -155,7 +155,7 @@ static void gemm_boundaries(Build *build, RkDtype dtype)
 }
 
 /* Adds tiles of 128 x 128 that fill the SMs exactly `waves` times, and one more row of tiles. */
-static void gemm_waves(Build *build, RkDtype dtype)
+static void gemm_waves(Build *build, RhDtype dtype)
 {
     for (int waves = 1; waves <= 8; waves *= 2) {
         int64_t n = (int64_t)128 * build->options->sms * waves / 4;
@@ -164,7 +164,7 @@ static void gemm_waves(Build *build, RkDtype dtype)
     }
 }
 
-static void gemm_batched(Build *build, RkDtype dtype)
+static void gemm_batched(Build *build, RhDtype dtype)
 {
     static const int64_t SEQUENCES[] = {512, 1024, 2048, 4096};
     for (size_t i = 0; i < LENGTH(SEQUENCES); i++) {
@@ -178,7 +178,7 @@ static void gemm_batched(Build *build, RkDtype dtype)
 }
 
 /* Adds square shapes, and the largest of real layers: enough for a fraction of the peak. */
-static void gemm_thin(Build *build, RkDtype dtype)
+static void gemm_thin(Build *build, RhDtype dtype)
 {
     for (int64_t side = 256; side <= 16384; side *= 2)
         gemm(build, side >= 2048 ? 0 : 1, dtype, (Sides){1, side, side, side});
@@ -192,8 +192,9 @@ static void gemm_thin(Build *build, RkDtype dtype)
 
 static void gemms(Build *build)
 {
-    static const RkDtype ALL[] = {RK_FP8, RK_BF16, RK_FP16, RK_TF32, RK_FP32};
-    RkDtype most = build->options->main;
+    static const RhDtype ALL[] = {RH_DTYPE_FP8, RH_DTYPE_BF16, RH_DTYPE_FP16, RH_DTYPE_TF32,
+                                  RH_DTYPE_FP32};
+    RhDtype most = build->options->main;
     gemm_of_models(build, most);
     gemm_cover(build, most, 256);
     gemm_boundaries(build, most);
@@ -261,7 +262,7 @@ static void attentions(Build *build)
 
 /* --- Bandwidth-bound kernels --- */
 
-static void rows(Build *build, RkClass cls, RkDtype dtype, int64_t n, int64_t k)
+static void rows(Build *build, RkClass cls, RhDtype dtype, int64_t n, int64_t k)
 {
     for (int64_t m = 16; m <= 16384; m *= 4) {
         RkSample sample = {
@@ -290,10 +291,10 @@ static void streams(Build *build)
         for (size_t c = 0; c < LENGTH(BY_HIDDEN); c++)
             rows(build, BY_HIDDEN[c], build->options->main, HIDDEN[i], 0);
         rows(build, RK_EMBEDDING, build->options->main, HIDDEN[i], 32768);
-        rows(build, RK_OPTIMIZER, RK_FP32, HIDDEN[i], 0);
+        rows(build, RK_OPTIMIZER, RH_DTYPE_FP32, HIDDEN[i], 0);
     }
-    rows(build, RK_NORM, RK_FP32, 4096, 0);
-    rows(build, RK_ADD, RK_FP32, 4096, 0);
+    rows(build, RK_NORM, RH_DTYPE_FP32, 4096, 0);
+    rows(build, RK_ADD, RH_DTYPE_FP32, 4096, 0);
     rows(build, RK_ACTIVATION, build->options->main, 14336, 0);
     rows(build, RK_ACTIVATION, build->options->main, 3584, 0);
     rows(build, RK_SOFTMAX, build->options->main, 2048, 0);
@@ -384,7 +385,7 @@ static int by_place(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-#define STREAMS ((size_t)RK_CLASS_LAST * RK_DTYPE_LAST)
+#define STREAMS ((size_t)RK_CLASS_LAST * RH_DTYPE_LAST)
 
 /* Computes the places of the samples of one tier. */
 static void place_tier(const RkSamples *samples, int32_t tier, Place *places)
@@ -395,7 +396,7 @@ static void place_tier(const RkSamples *samples, int32_t tier, Place *places)
             const RkSample *s = &samples->items[i];
             if (s->tier != tier)
                 continue;
-            size_t stream = (size_t)s->cls * RK_DTYPE_LAST + s->dtype;
+            size_t stream = (size_t)s->cls * RH_DTYPE_LAST + s->dtype;
             if (pass == 0)
                 length[stream]++;
             else
@@ -441,8 +442,8 @@ RkGridOptions rk_grid_defaults(void)
                              .bytes_max = 8e9,
                              .flops_max = FLOPS_MAX,
                              .m_max = INT64_MAX,
-                             .main = RK_BF16};
-    for (int i = 0; i < RK_DTYPE_LAST; i++)
+                             .main = RH_DTYPE_BF16};
+    for (int i = 0; i < RH_DTYPE_LAST; i++)
         options.dtypes[i] = true;
     for (int i = 0; i < RK_CLASS_LAST; i++)
         options.classes[i] = true;

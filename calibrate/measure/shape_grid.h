@@ -25,8 +25,8 @@ typedef struct {
     double bytes_max; /* the largest operands of one sample */
     double flops_max; /* the longest sample: longer ones give no further information */
     int64_t m_max;    /* most rows of a product */
-    RkDtype main;     /* the format with most shapes; the other formats of `dtypes` have few */
-    bool dtypes[RK_DTYPE_LAST];
+    RhDtype main;     /* the format with most shapes; the other formats of `dtypes` have few */
+    bool dtypes[RH_DTYPE_LAST];
     bool classes[RK_CLASS_LAST];
 } RkGridOptions;
 

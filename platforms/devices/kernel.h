@@ -7,45 +7,14 @@
  * - GEMM: batch x (m x k) * (k x n)
  * - ATTENTION: batch sequences, m query tokens, n key tokens, heads, kv_heads, k = head size of
  *   queries and keys, v_head = head size of values; causal or not; fused
- * - SCAN: batch sequences, m tokens, n = tokens of a chunk, heads of values, kv_heads of keys, k
- * and
- *   v_head = columns of one; `flops` and `bytes` are those of the step
+ * - SCAN: batch sequences, m tokens, n = tokens of a chunk, heads of values, kv_heads of keys,
+ *   k and v_head = columns of one; `flops` and `bytes` are those of the step
  *
  * All other classes are bandwidth-bound: `bytes` read and written, `flops` for information. */
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum {
-    RH_DTYPE_NONE,
-    RH_DTYPE_FP32,
-    RH_DTYPE_TF32,
-    RH_DTYPE_FP16,
-    RH_DTYPE_BF16,
-    RH_DTYPE_FP8,
-    RH_DTYPE_FP4,
-    RH_DTYPE_LAST,
-} RhDtype;
-
-typedef enum {
-    RH_KERNEL_NONE,
-    RH_KERNEL_GEMM,
-    RH_KERNEL_ATTENTION,
-    RH_KERNEL_ATTENTION_BACKWARD,
-    RH_KERNEL_SCAN,    /* a step of a linear mixer's chunked scan, forward or backward */
-    RH_KERNEL_SOFTMAX, /* unfused attention's mask + softmax (+ dropout) */
-    RH_KERNEL_NORM,
-    RH_KERNEL_ROTARY,
-    RH_KERNEL_ACTIVATION, /* GELU, SwiGLU ... */
-    RH_KERNEL_ADD,        /* residual, bias, dropout-add */
-    RH_KERNEL_EMBEDDING,
-    RH_KERNEL_CROSS_ENTROPY, /* softmax-cross-entropy over a (sharded) vocabulary */
-    RH_KERNEL_OPTIMIZER,
-    RH_KERNEL_DEPTHWISE, /* depthwise convolution; other convolutions are GEMMs */
-    RH_KERNEL_POOL,
-    RH_KERNEL_CAST,   /* to a narrower format, with its scales */
-    RH_KERNEL_REDUCE, /* local reduction of a collective, gradient accumulation */
-    RH_KERNEL_LAST,
-} RhKernelClass;
+#include "platforms/kernels/kernel_class.h"
 
 /* Which operand of a GEMM is stored transposed, and whether it adds to its result. All layouts have
  * one cost here; lists of kernels to measure tell them apart. */
@@ -84,18 +53,3 @@ static inline int64_t rh_kernel_v_head(const RhKernel *kernel)
 {
     return kernel->v_head > 0 ? kernel->v_head : kernel->k;
 }
-/* Returns the FLOPs of fused attention for each (query, key) pair and head: forward has one product
- * over a key's columns and one over a value's; backward has three over keys (scores again,
- * gradients of queries and of keys) and two over values (FlashAttention-2, arXiv 2307.08691,
- * section 4.1). 2.5 x forward where both sizes are equal. */
-static inline double rh_attention_pair_flops(int64_t key, int64_t value, bool backward)
-{
-    return backward ? (double)(6 * key + 4 * value) : (double)(2 * key + 2 * value);
-}
-
-int rh_dtype_bytes(RhDtype dtype); /* of one element alone: 1 for fp4 */
-
-const char *rh_dtype_name(RhDtype dtype);            /* "bf16" */
-RhDtype rh_dtype_by_name(const char *name);          /* RH_DTYPE_NONE when unknown */
-const char *rh_kernel_class_name(RhKernelClass cls); /* "gemm" */
-RhKernelClass rh_kernel_class_by_name(const char *name);

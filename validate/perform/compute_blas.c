@@ -18,7 +18,7 @@ static RkSample sample_of(const RhKernel *k)
 {
     RhListedKernel listed = {.kernel = *k, .count = 1};
     RkSample s = {.cls = rk_class_by_name(rh_kernel_list_name(&listed)),
-                  .dtype = RK_FP32,
+                  .dtype = RH_DTYPE_FP32,
                   .causal = k->causal,
                   .heads = k->heads,
                   .kv_heads = k->kv_heads,

@@ -48,8 +48,8 @@ static RkGridOptions grid_options(void)
     memset(grid.dtypes, 0, sizeof grid.dtypes);
     for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++)
         grid.classes[CLASSES[i]] = true;
-    grid.dtypes[RK_FP32] = true;
-    grid.main = RK_FP32;
+    grid.dtypes[RH_DTYPE_FP32] = true;
+    grid.main = RH_DTYPE_FP32;
     grid.sms = 1;
     grid.m_max = 2048;
     grid.bytes_max = 2e8;
@@ -162,7 +162,7 @@ static double memory_bytes(void)
 
 static void warm_up(RkCpu *cpu)
 {
-    RkSample gemm = {.cls = RK_GEMM, .dtype = RK_FP32, .m = 512, .n = 512, .k = 512};
+    RkSample gemm = {.cls = RK_GEMM, .dtype = RH_DTYPE_FP32, .m = 512, .n = 512, .k = 512};
     double end_s = rk_now_s() + WARM_UP_S;
     while (rk_now_s() < end_s)
         rk_cpu_run(cpu, &gemm);

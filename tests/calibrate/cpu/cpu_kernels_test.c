@@ -10,7 +10,7 @@
 
 static RkSample product(RkClass cls, int64_t m, int64_t n, int64_t k)
 {
-    return (RkSample){.cls = cls, .dtype = RK_FP32, .batch = 2, .m = m, .n = n, .k = k};
+    return (RkSample){.cls = cls, .dtype = RH_DTYPE_FP32, .batch = 2, .m = m, .n = n, .k = k};
 }
 
 static void operands_are_counted_by_hand(void)
@@ -25,7 +25,7 @@ static void every_class_of_a_step_runs(void)
 {
     RkError why;
     RkSample heads = {.cls = RK_ATTENTION,
-                      .dtype = RK_FP32,
+                      .dtype = RH_DTYPE_FP32,
                       .causal = true,
                       .heads = 2,
                       .kv_heads = 2,

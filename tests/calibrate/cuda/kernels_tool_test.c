@@ -92,7 +92,7 @@ static bool holds(const RkSamples *samples, RkSample wanted)
     return false;
 }
 
-static RkSample gemm(RkDtype dtype, int64_t m, int64_t n, int64_t k)
+static RkSample gemm(RhDtype dtype, int64_t m, int64_t n, int64_t k)
 {
     return (RkSample){.cls = RK_GEMM, .dtype = dtype, .batch = 1, .m = m, .n = n, .k = k};
 }
@@ -101,9 +101,9 @@ static void grid_has_both_sides_of_tile_boundaries(void)
 {
     RkSamples samples = whole_grid();
     for (int64_t edge = 64; edge <= 4096; edge *= 4) {
-        CU_ASSERT_TRUE(holds(&samples, gemm(RK_BF16, edge, 4096, 4096)));
-        CU_ASSERT_TRUE(holds(&samples, gemm(RK_BF16, edge + 1, 4096, 4096)));
-        CU_ASSERT_TRUE(holds(&samples, gemm(RK_BF16, 4096, edge + 8, 4096)));
+        CU_ASSERT_TRUE(holds(&samples, gemm(RH_DTYPE_BF16, edge, 4096, 4096)));
+        CU_ASSERT_TRUE(holds(&samples, gemm(RH_DTYPE_BF16, edge + 1, 4096, 4096)));
+        CU_ASSERT_TRUE(holds(&samples, gemm(RH_DTYPE_BF16, 4096, edge + 8, 4096)));
     }
     rk_samples_clear(&samples);
 }
@@ -112,7 +112,7 @@ static void grid_has_m_from_1_to_32768(void)
 {
     RkSamples samples = whole_grid();
     for (int64_t m = 1; m <= 32768; m *= 2)
-        CU_ASSERT_TRUE(holds(&samples, gemm(RK_BF16, m, 4096, 4096)));
+        CU_ASSERT_TRUE(holds(&samples, gemm(RH_DTYPE_BF16, m, 4096, 4096)));
     rk_samples_clear(&samples);
 }
 
@@ -123,25 +123,26 @@ static void grid_has_the_shapes_of_models(void)
         {1280, 8192}, {8192, 1024}, {7168, 8192}, {8192, 3584}, {16128, 8192}};
     RkSamples samples = whole_grid();
     for (size_t i = 0; i < G_N_ELEMENTS(SHAPES); i++)
-        CU_ASSERT_TRUE(holds(&samples, gemm(RK_BF16, 4096, SHAPES[i][0], SHAPES[i][1])));
-    CU_ASSERT_TRUE(holds(&samples, gemm(RK_BF16, 4096, 50304, 768))); /* gpt2, padded vocabulary */
+        CU_ASSERT_TRUE(holds(&samples, gemm(RH_DTYPE_BF16, 4096, SHAPES[i][0], SHAPES[i][1])));
+    CU_ASSERT_TRUE(
+        holds(&samples, gemm(RH_DTYPE_BF16, 4096, 50304, 768))); /* gpt2, padded vocabulary */
     rk_samples_clear(&samples);
 }
 
 static void grid_has_every_class_and_dtype(void)
 {
-    bool classes[RK_CLASS_LAST] = {false}, dtypes[RK_DTYPE_LAST] = {false};
+    bool classes[RK_CLASS_LAST] = {false}, dtypes[RH_DTYPE_LAST] = {false};
     RkSamples samples = whole_grid();
     size_t bf16 = 0;
     for (size_t i = 0; i < samples.count; i++) {
         classes[samples.items[i].cls] = true;
         dtypes[samples.items[i].dtype] = true;
-        bf16 += samples.items[i].dtype == RK_BF16;
+        bf16 += samples.items[i].dtype == RH_DTYPE_BF16;
     }
-    for (int i = 1; i < RK_CLASS_LAST; i++)
+    for (int i = 1; i < RK_RUN_LAST; i++)
         CU_ASSERT_TRUE(classes[i]);
-    for (int i = 1; i < RK_DTYPE_LAST; i++)
-        CU_ASSERT_TRUE(dtypes[i]);
+    for (int i = 1; i < RH_DTYPE_LAST; i++)
+        CU_ASSERT_EQUAL(dtypes[i], i != RH_DTYPE_FP4);
     CU_ASSERT_TRUE(bf16 > samples.count * 3 / 4);
     rk_samples_clear(&samples);
 }
@@ -156,7 +157,8 @@ static void grid_repeats_nothing_and_costs_something(void)
                 CU_FAIL("a shape stands twice");
         bool launch = s->cls >= RK_EMPTY && s->cls <= RK_GRAPH_LAUNCH;
         CU_ASSERT_TRUE(launch || s->bytes > 0);
-        CU_ASSERT_TRUE(s->dtype != RK_FP8 || (s->m % 16 == 0 && s->n % 16 == 0 && s->k % 16 == 0));
+        CU_ASSERT_TRUE(s->dtype != RH_DTYPE_FP8 ||
+                       (s->m % 16 == 0 && s->n % 16 == 0 && s->k % 16 == 0));
     }
     rk_samples_clear(&samples);
 }
@@ -181,11 +183,12 @@ static void interleaving_keeps_every_share(void)
 {
     RkSamples samples = {0};
     for (int64_t i = 0; i < 40; i++)
-        rk_samples_add(&samples, (RkSample){.cls = RK_GEMM, .dtype = RK_BF16, .m = i});
+        rk_samples_add(&samples, (RkSample){.cls = RK_GEMM, .dtype = RH_DTYPE_BF16, .m = i});
     for (int64_t i = 0; i < 10; i++)
-        rk_samples_add(&samples, (RkSample){.cls = RK_NORM, .dtype = RK_BF16, .m = i});
+        rk_samples_add(&samples, (RkSample){.cls = RK_NORM, .dtype = RH_DTYPE_BF16, .m = i});
     for (int64_t i = 0; i < 5; i++)
-        rk_samples_add(&samples, (RkSample){.cls = RK_ADD, .dtype = RK_BF16, .tier = 1, .m = i});
+        rk_samples_add(&samples,
+                       (RkSample){.cls = RK_ADD, .dtype = RH_DTYPE_BF16, .tier = 1, .m = i});
     CU_ASSERT_TRUE_FATAL(rk_grid_interleave(&samples));
     double norms = 0;
     int64_t last = -1;
@@ -209,7 +212,7 @@ static void a_short_budget_sees_all_classes(void)
     RkSamples samples = whole_grid();
     for (size_t i = 0; i < samples.count / 4; i++)
         seen[samples.items[i].cls] = true;
-    for (int i = 1; i < RK_CLASS_LAST; i++)
+    for (int i = 1; i < RK_RUN_LAST; i++)
         CU_ASSERT_TRUE(seen[i]);
     rk_samples_clear(&samples);
 }
@@ -218,7 +221,7 @@ static void a_short_budget_sees_all_classes(void)
 
 static void traffic_and_work_by_hand(void)
 {
-    RkSample s = gemm(RK_BF16, 2, 3, 5);
+    RkSample s = gemm(RH_DTYPE_BF16, 2, 3, 5);
     rk_sample_measure_up(&s);
     CU_ASSERT_EQUAL(s.flops, 60);
     CU_ASSERT_EQUAL(s.bytes, 2 * (10 + 15 + 6));
@@ -226,7 +229,7 @@ static void traffic_and_work_by_hand(void)
     rk_sample_measure_up(&s);
     CU_ASSERT_EQUAL(s.bytes, 2 * (10 + 15) + 8 * 6);
     s = (RkSample){.cls = RK_ATTENTION,
-                   .dtype = RK_BF16,
+                   .dtype = RH_DTYPE_BF16,
                    .causal = true,
                    .batch = 2,
                    .m = 8,
@@ -241,7 +244,7 @@ static void traffic_and_work_by_hand(void)
     s.cls = RK_ATTENTION_BACKWARD;
     rk_sample_measure_up(&s);
     CU_ASSERT_EQUAL(s.flops, 2.5 * forward);
-    s = (RkSample){.cls = RK_OPTIMIZER, .dtype = RK_FP32, .m = 3, .n = 8};
+    s = (RkSample){.cls = RK_OPTIMIZER, .dtype = RH_DTYPE_FP32, .m = 3, .n = 8};
     rk_sample_measure_up(&s);
     CU_ASSERT_EQUAL(s.bytes, 30 * 24);
 }
@@ -249,13 +252,13 @@ static void traffic_and_work_by_hand(void)
 static void shapes_follow_from_bytes(void)
 {
     for (int cls = RK_SOFTMAX; cls <= RK_PERMUTE; cls++) {
-        RkSample s = {.cls = (RkClass)cls, .dtype = RK_BF16, .bytes = 1e9};
+        RkSample s = {.cls = (RkClass)cls, .dtype = RH_DTYPE_BF16, .bytes = 1e9};
         CU_ASSERT_TRUE_FATAL(rk_sample_shape_from_bytes(&s));
         CU_ASSERT_TRUE(s.m > 1);
         rk_sample_measure_up(&s);
         RH_CHECK_CLOSE(s.bytes, 1e9, 1e-3);
     }
-    RkSample nothing = {.cls = RK_NORM, .dtype = RK_BF16};
+    RkSample nothing = {.cls = RK_NORM, .dtype = RH_DTYPE_BF16};
     CU_ASSERT_FALSE(rk_sample_shape_from_bytes(&nothing));
 }
 
@@ -263,8 +266,13 @@ static void names_go_both_ways(void)
 {
     for (int cls = 1; cls < RK_CLASS_LAST; cls++)
         CU_ASSERT_EQUAL(rk_class_by_name(rk_class_name((RkClass)cls)), (RkClass)cls);
-    for (int dtype = 1; dtype < RK_DTYPE_LAST; dtype++)
-        CU_ASSERT_EQUAL(rk_dtype_by_name(rk_dtype_name((RkDtype)dtype)), (RkDtype)dtype);
+    for (int cls = 1; cls < RK_CLASS_LAST; cls++) {
+        RhKernelClass kernel = rh_kernel_class_by_name(rk_class_name((RkClass)cls));
+        CU_ASSERT_EQUAL(rk_class_kernel((RkClass)cls),
+                        cls == RK_GEMM_NN || cls == RK_GEMM_NT ? RH_KERNEL_GEMM : kernel);
+    }
+    for (int dtype = 1; dtype < RH_DTYPE_LAST; dtype++)
+        CU_ASSERT_EQUAL(rh_dtype_by_name(rh_dtype_name((RhDtype)dtype)), (RhDtype)dtype);
     CU_ASSERT_EQUAL(rk_class_by_name("cross-entropy"), RK_CROSS_ENTROPY);
     CU_ASSERT_EQUAL(rk_class_by_name("gem"), RK_CLASS_NONE);
     CU_ASSERT_EQUAL(rk_class_by_name("none"), RK_CLASS_NONE);
@@ -296,7 +304,7 @@ static void list_is_read(void)
                                              "norm,fp32,0,0,0,0,0,0,0,67117056.5,0,64",
                                    &list, why));
     CU_ASSERT_EQUAL_FATAL(list.count, 3);
-    RkSample first = gemm(RK_BF16, 4096, 6144, 4096);
+    RkSample first = gemm(RH_DTYPE_BF16, 4096, 6144, 4096);
     CU_ASSERT_TRUE(rk_sample_same_shape(&list.items[0].sample, &first));
     RH_CHECK_CLOSE(list.items[0].sample.bytes, 1.5e8, 1e-15);
     RH_CHECK_CLOSE(list.items[0].sample.flops, 2.06e11, 1e-15);
@@ -385,7 +393,7 @@ static void raw_rows_are_as_agreed(void)
     char *text = NULL;
     size_t size = 0;
     RkRawHead head = {.device = "A GPU\nof mine", .sms = 132, .sm_major = 9, .nccl = "absent"};
-    RkRawRow row = {.sample = gemm(RK_BF16, 16, 32, 64),
+    RkRawRow row = {.sample = gemm(RH_DTYPE_BF16, 16, 32, 64),
                     .seconds = {1.5e-6, 1.25e-6, 2e-6, 9},
                     .library = "cublasLt 13.1.0",
                     .sm_mhz = 1980};

@@ -25,13 +25,13 @@ static void a_raw_file_is_read_as_it_stands(void)
     CU_ASSERT_STRING_EQUAL(raw->device, "synthetic");
     CU_ASSERT_TRUE(raw->sms_count == 132 && raw->rows->len == 3 && !raw->cut);
     const RhRawRow *gemm = &g_array_index(raw->rows, RhRawRow, 0);
-    CU_ASSERT_TRUE(gemm->kind == RH_RAW_KERNEL && gemm->kernel.cls == RH_KERNEL_GEMM);
+    CU_ASSERT_TRUE(gemm->kernel.cls == RH_KERNEL_GEMM && gemm->cls == RK_GEMM);
     CU_ASSERT_TRUE(gemm->kernel.m == 128 && gemm->kernel.n == 256 && gemm->kernel.k == 512);
     CU_ASSERT_TRUE(gemm->seconds == 1e-5 && gemm->low_s == 9e-6 && gemm->sm_hz == 1.98e9);
     const RhRawRow *backward = &g_array_index(raw->rows, RhRawRow, 1);
     CU_ASSERT_EQUAL(backward->kernel.cls, RH_KERNEL_ATTENTION_BACKWARD);
     CU_ASSERT_TRUE(backward->kernel.causal && backward->kernel.kv_heads == 2);
-    CU_ASSERT_EQUAL(g_array_index(raw->rows, RhRawRow, 2).kind, RH_RAW_LAUNCH_RATE);
+    CU_ASSERT_EQUAL(g_array_index(raw->rows, RhRawRow, 2).cls, RK_LAUNCH_RATE);
 }
 
 static void a_file_cut_anywhere_keeps_its_whole_lines(void)

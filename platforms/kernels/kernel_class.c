@@ -1,6 +1,6 @@
-#include "platforms/devices/kernel.h"
+#include "platforms/kernels/kernel_class.h"
 
-#include <glib.h>
+#include <stddef.h>
 
 static const char *const DTYPE_NAMES[RH_DTYPE_LAST] = {
     [RH_DTYPE_NONE] = "none", [RH_DTYPE_FP32] = "fp32", [RH_DTYPE_TF32] = "tf32",
@@ -33,24 +33,36 @@ static const char *const CLASS_NAMES[RH_KERNEL_LAST] = {
     [RH_KERNEL_REDUCE] = "reduce",
 };
 
+static char dashed(char letter)
+{
+    return letter == '_' ? '-' : letter;
+}
+
+bool rh_kernel_names_equal(const char *a, const char *b)
+{
+    while (*a != '\0' && dashed(*a) == dashed(*b)) {
+        a++;
+        b++;
+    }
+    return dashed(*a) == dashed(*b);
+}
+
 static int index_of(const char *name, const char *const *names, int count)
 {
     for (int i = 1; name != NULL && i < count; i++)
-        if (g_str_equal(names[i], name))
+        if (rh_kernel_names_equal(names[i], name))
             return i;
     return 0;
 }
 
 int rh_dtype_bytes(RhDtype dtype)
 {
-    g_return_val_if_fail(dtype < RH_DTYPE_LAST, 0);
-    return DTYPE_BYTES[dtype];
+    return dtype < RH_DTYPE_LAST ? DTYPE_BYTES[dtype] : 0;
 }
 
 const char *rh_dtype_name(RhDtype dtype)
 {
-    g_return_val_if_fail(dtype < RH_DTYPE_LAST, "none");
-    return DTYPE_NAMES[dtype];
+    return dtype < RH_DTYPE_LAST ? DTYPE_NAMES[dtype] : "none";
 }
 
 RhDtype rh_dtype_by_name(const char *name)
@@ -60,8 +72,7 @@ RhDtype rh_dtype_by_name(const char *name)
 
 const char *rh_kernel_class_name(RhKernelClass cls)
 {
-    g_return_val_if_fail(cls < RH_KERNEL_LAST, "none");
-    return CLASS_NAMES[cls];
+    return cls < RH_KERNEL_LAST ? CLASS_NAMES[cls] : "none";
 }
 
 RhKernelClass rh_kernel_class_by_name(const char *name)
