@@ -66,7 +66,7 @@ typedef struct {
 
 /* Error bars of services that match its fields: their mean TTFT, mean TPOT and output tokens a
  * second. Made from predictions of a cross-validation, by groups that were not part of what was
- * chosen and fitted (accuracy/group_errors.h). */
+ * chosen and fitted (accuracy/cross_validation_errors.h). */
 typedef struct {
     const char *kind; /* interned, as in RhEvidenceKey; NULL: any */
     bool known;       /* of runs whose launch flags, engine version and speculation are known */

@@ -1,7 +1,7 @@
 #pragma once
 /* Table of measured runs beside their predictions, with statistics over them.
  *
- * Plain data, filled by validate/cases/cases.h. A run has a time, or ran out of memory. Runs that
+ * Plain data, filled by validate/cases/case_predictions.h. A run has a time, or ran out of memory. Runs that
  * could not be expressed keep the reason in `skipped` and count only in skipped_count. Runs that
  * are not measurements (`standing` other than MEASURED) and runs that a constant was fitted to are
  * reported separately. */

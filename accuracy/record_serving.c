@@ -1,8 +1,8 @@
 /* Builds the record of services from cross-validated rows, and looks bars up in it. */
 #include <math.h>
 
+#include "accuracy/cross_validation_errors.h"
 #include "accuracy/error_bar_record.h"
-#include "accuracy/group_errors.h"
 #include "base/array.h"
 
 static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)

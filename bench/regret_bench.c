@@ -1,10 +1,10 @@
 /* What a default plan leaves on the table: on jobs of mixed size, the quickest layout that fits as surely as the first
- * row, out of the whole space of the stack's framework (validate/plan_regret.h): around the row by one change and by two,
+ * row, out of the whole space of the stack's framework (validate/plan_regret_search.h): around the row by one change and by two,
  * and drawn at random. Arguments: names of jobs, of those below; none: all. */
 #include <stdlib.h>
 
 #include "bench/bench_job.h"
-#include "validate/plan_regret.h"
+#include "validate/plan_regret_search.h"
 
 typedef struct {
     const char *name, *model, *platform, *stack;

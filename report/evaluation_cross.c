@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "accuracy/group_errors.h"
+#include "accuracy/cross_validation_errors.h"
 #include "base/text_table.h"
 #include "report/evaluation_published_runs.h"
 #include "report/json_common.h"

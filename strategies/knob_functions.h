@@ -3,7 +3,7 @@
  * table of knobs. */
 #include "strategies/knobs.h"
 
-/* knob_titles.c: words of a layout in one line; NULL: nothing to say. */
+/* knob_value_format.c: words of a layout in one line; NULL: nothing to say. */
 char *rh_knob_title_always(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_above_1(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_expert_tensor(const RhKnob *knob, const RhLayout *l);

@@ -4,7 +4,7 @@
  *     RH_KNOB(type, field, ...)   a field of RhLayout, and what it is: RhKnob in strategies/knobs.h
  *
  * A knob is added by its row here and the file that uses its field. Functions that rows name are
- * in knob_titles.c (how it is shown) and knob_values.c (which values are tried). */
+ * in knob_value_format.c (how it is shown) and knob_values.c (which values are tried). */
 RH_KNOB(int32_t, tp, .key = "tp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_ALWAYS, .title = rh_knob_title_always, .walk = 10,
         .next = rh_knob_next_tensor, .part = 10, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,

@@ -213,7 +213,7 @@ typedef struct {
     const RhLayerType *words;  /* ended by a row without word; NULL: full and sliding attention */
     const char *between;       /* the word of layers between those of `full_every` */
     const RhVariant *variants; /* ended by one without key; may be NULL */
-    /* Assignments of figures that follow from others (family_rules.h), NULL-ended; may be NULL */
+    /* Assignments of figures that follow from others (family_derived_fields.h), NULL-ended; may be NULL */
     const char *const *rules;
 } RhFamily;
 

@@ -7,7 +7,7 @@
 #include "base/interned_strings.h"
 #include "base/nearest_names.h"
 #include "workloads/config_field_table.h"
-#include "workloads/family_rules.h"
+#include "workloads/family_derived_fields.h"
 #include "workloads/operators/operator.h"
 
 typedef struct {

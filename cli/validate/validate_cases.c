@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
+#include "accuracy/cross_validation_errors.h"
 #include "accuracy/error_bar_record.h"
-#include "accuracy/group_errors.h"
 #include "base/error.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
@@ -11,7 +11,7 @@
 #include "report/json_facts.h"
 #include "report/page/page.h"
 #include "report/pictures/scatter.h"
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 #include "validate/serving/a2a_published.h"
 #include "validate/serving/kv_cache_sizes.h"
 #include "validate/serving/served_vs_predicted.h"

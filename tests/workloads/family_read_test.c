@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "tests/kit/testkit.h"
 #include "workloads/config_field_table.h"
+#include "workloads/family_derived_fields.h"
 #include "workloads/family_read.h"
-#include "workloads/family_rules.h"
 #include "workloads/model.h"
 
 #define WORDS "'norm': 'rms', 'positions': 'rotary', 'mixer': 'attention', 'ffn': 'ffn'"

@@ -8,7 +8,7 @@
  * rows of its group on its device has no group, and counts in no error: that fit is not repeated here. */
 #include "accuracy/evaluation.h"
 #include "base/deadline.h"
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 #include "validate/cases/fitted_steps.h"
 
 typedef struct RhCasesCross RhCasesCross;

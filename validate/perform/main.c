@@ -14,9 +14,9 @@
 #include "base/json.h"
 #include "sim/timeline_file.h"
 #include "validate/perform/clock_sync.h"
-#include "validate/perform/performed_steps.h"
 #include "validate/perform/pingpong_measure.h"
 #include "validate/perform/rank_results.h"
+#include "validate/perform/step_results.h"
 
 #define LEAD_S       0.02 /* from the agreement on a start to the start */
 #define TRIES        3    /* steps performed per step that counts, at most */

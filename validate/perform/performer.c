@@ -8,8 +8,8 @@
 #include "sim/tier_copy.h"
 #include "validate/perform/clock_sync.h"
 #include "validate/perform/compute.h"
-#include "validate/perform/idle_wait.h"
 #include "validate/perform/mpi_collectives.h"
+#include "validate/perform/mpi_progress_wait.h"
 
 #define WORK_NAP_S 50e-6 /* nap while another thread computes, whose end wakes nothing */
 

@@ -5,7 +5,7 @@
  * several numbers of nodes, `sm` by several numbers of SMs; the others stay as they are. Sizes are held out by what they
  * are (ranks, tokens, columns, experts), so that the same are held out in every file. */
 #include "calibrate/fit/fitted_facts.h"
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 
 typedef struct {
     const char *backend; /* static */

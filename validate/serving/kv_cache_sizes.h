@@ -1,7 +1,7 @@
 #pragma once
 /* Compares the cache capacity that servers print at start-up with that of a simulated service
  * (strategies/serve/cache/kv_budget.h); a row is a start-up log. */
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 
 /* Evaluates a table of caches as rh_cases_judge: tokens where they were printed, else bytes per
  * GPU. */

@@ -7,7 +7,7 @@
  *
  * Intervals: where errors' logarithms are Laplace's, the likelihood of n rows whose mean error is m goes with m^-n; a
  * constant's 95 % interval is where m stays below the least times exp(1.92 / n), all others held. */
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 #include "validate/serving/served_constants.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 /* A row of a serving table on its way through translation and prediction. Private to
  * validate/serving. */
 #include "base/deadline.h"
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 #include "validate/serving/served_row_conflicts.h"
 #include "validate/serving/served_translate.h"
 

@@ -3,7 +3,7 @@
  * (validate/serving/served_translate.h) and served; each figure that it gives is a case: the mean time to the
  * first token, the mean time of a token after it, tokens made in a second. */
 #include "strategies/serve/results/request_records.h"
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 #include "validate/serving/served_translate.h"
 
 /* Evaluates a table of serving runs as rh_cases_judge: each figure of a row is a row of the result.

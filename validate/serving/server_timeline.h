@@ -7,7 +7,7 @@
  * Five constants of the machine are fitted to the first requests: host time per iteration and per
  * sequence, prefill speed, fraction of the memory bandwidth, and wait before the first token. All
  * other requests are evaluated by TTFT and TPOT. */
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 
 #define RH_TIMELINE_FITTED 120 /* number of requests in the fit */
 

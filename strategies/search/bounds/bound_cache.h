@@ -9,7 +9,7 @@
  *   RhCommStepSet      communication steps of the stage programs, with their seconds
  * A table's key is the layout without the knobs that do not change it, as their own rows say
  * (RhKnob.keeps): a new knob is in every key until its row says otherwise.
- * For strategies/search, and for validate/plan_regret.c, which looks for layouts that beat a plan. */
+ * For strategies/search, and for validate/plan_regret_search.c, which looks for layouts that beat a plan. */
 #include "strategies/search/bounds/bound_tables.h"
 
 /* Key of a table: values of all knobs in the order of their rows, then one extra value of the

@@ -1,6 +1,6 @@
 #include "strategies/search/services/serve_error_bars.h"
 
-#include "accuracy/group_errors.h"
+#include "accuracy/cross_validation_errors.h"
 #include "strategies/search/error_bar_key.h"
 #include "strategies/search/services/serve_extrapolated_share.h"
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "validate/perform/idle_wait.h"
+#include "validate/perform/mpi_progress_wait.h"
 
 #include <fcntl.h>
 #include <glib.h>

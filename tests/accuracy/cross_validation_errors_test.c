@@ -1,7 +1,7 @@
 /* Errors by groups that were not seen: means over groups, quantiles for a further one. */
 #include <math.h>
 
-#include "accuracy/group_errors.h"
+#include "accuracy/cross_validation_errors.h"
 #include "base/interned_strings.h"
 #include "tests/kit/testkit.h"
 

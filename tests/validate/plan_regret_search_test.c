@@ -1,9 +1,9 @@
 /* Regret of plans: no layout out of the whole space of the stack's framework, drawn at random or
  * one and two changes away, is quicker than the first row and fits as surely
- * (validate/plan_regret.h). */
+ * (validate/plan_regret_search.h). */
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
-#include "validate/plan_regret.h"
+#include "validate/plan_regret_search.h"
 
 #define GAP_FRAC 0.01
 

@@ -1,4 +1,4 @@
-#include "validate/plan_regret.h"
+#include "validate/plan_regret_search.h"
 
 #include "strategies/framework_rules.h"
 #include "strategies/search/bounds/bound_cache.h"

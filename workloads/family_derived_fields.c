@@ -1,5 +1,5 @@
 /* Performs the rules of families: parsed once to be checked and once for every model. */
-#include "workloads/family_rules.h"
+#include "workloads/family_derived_fields.h"
 
 #include <glib.h>
 #include <string.h>

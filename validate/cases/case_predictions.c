@@ -1,4 +1,4 @@
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 
 #include <math.h>
 #include <string.h>

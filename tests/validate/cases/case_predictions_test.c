@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/interned_strings.h"
 #include "tests/kit/testkit.h"
-#include "validate/cases/cases.h"
+#include "validate/cases/case_predictions.h"
 #include "validate/cases/cases_translate.h"
 
 /* --- figures --- */

@@ -1,4 +1,4 @@
-#include "validate/perform/performed_steps.h"
+#include "validate/perform/step_results.h"
 
 #include <mpi.h>
 #include <string.h>

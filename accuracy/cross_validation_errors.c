@@ -1,4 +1,4 @@
-#include "accuracy/group_errors.h"
+#include "accuracy/cross_validation_errors.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "calibrate/cuda/measure.h"
+#include "calibrate/cuda/gpu_backend.h"
 
 #include <math.h>
 #include <stdlib.h>
