@@ -88,16 +88,16 @@ static void append_constants(GString *out, const RhCollectiveAnswer *a)
     g_autofree char *most = rh_text_number(bus_gb_per_s(a, 0, point_of(a, 0)->bound_s), 3);
     g_autofree char *between =
         a->benchmark->nodes > 1
-            ? g_strdup_printf("; between nodes those of platform %s", a->platform->name)
+            ? g_strdup_printf("; between nodes the facts of platform %s", a->platform->name)
             : g_strdup("");
     g_autofree char *limit = g_strdup_printf(
-        "bound: %s GB/s of bus bandwidth, by the data sheet of %s, without latency", most, what);
+        "bound: %s GB/s of bus bandwidth without latencies, by the data sheet of %s", most, what);
     g_autofree char *line =
         a->given ? g_strdup_printf("latencies and rates: profile %s%s", a->profile, between)
         : a->profile
             ? g_strdup_printf(
                   "latencies and rates: inside a node fitted to measured collectives of the "
-                  "library with its default settings (profile %s)%s; `plan` and `simulate` take "
+                  "communication library with its default settings (profile %s)%s; `plan` and `simulate` take "
                   "lower rates inside a node, measured with NVLink SHARP disabled "
                   "(NCCL_NVLS_ENABLE=0), as in many training recipes; with --profile %s they "
                   "take those of this table",

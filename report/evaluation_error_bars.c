@@ -16,8 +16,8 @@ static void append_bars(GString *out, const RhEvaluation *evaluation,
         return;
     g_string_append_printf(
         text,
-        "error bars: meant to hold %.0f %% of runs; made without the runs of a run's "
-        "own source, they hold %.1f %% of %d runs",
+        "error bars: meant to hold %.0f %% of runs; leaving one source out, they "
+        "hold %.1f %% of %d runs",
         100 * RH_RECORD_SHARE, 100.0 * all->within_count / all->barred_count, all->barred_count);
     for (int i = 0; tables[i]; i++) {
         RhEvaluationFigures f =

@@ -132,8 +132,8 @@ static void append_states(GString *out, const RhMemoryFit *f)
     add_states(table, "weights", s->weights, c->job.gpus);
     add_states(table, "gradients", s->gradients, c->job.gpus);
     add_states(table, "optimizer", s->optimizer, c->job.gpus);
-    add_states(table, "all, without activations", bytes, c->job.gpus);
-    add_states(table, "memory of the GPUs", has * c->job.gpus, c->job.gpus);
+    add_states(table, "total of the states", bytes, c->job.gpus);
+    add_states(table, "GPU memory, to compare", has * c->job.gpus, c->job.gpus);
     g_string_append_c(out, '\n');
     rh_table_append(table, out, "");
 }

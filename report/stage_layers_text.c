@@ -3,9 +3,18 @@
 #include "report/report.h"
 #include "strategies/layer_partition.h"
 
-/* Appends "11, 10 (6 times), 9". */
+#define CHUNKS_LISTED 16
+
+/* Appends "11 10 10 9"; of more than CHUNKS_LISTED "11, 10 (26 times), 9". */
 static void append_counts(GString *out, const int32_t *layers, int32_t count)
 {
+    bool same = true;
+    for (int32_t i = 1; i < count; i++)
+        same &= layers[i] == layers[0];
+    for (int32_t i = 0; i < count && count <= CHUNKS_LISTED && !same; i++)
+        g_string_append_printf(out, "%s%d", i ? " " : "", layers[i]);
+    if (count <= CHUNKS_LISTED && !same)
+        return;
     for (int32_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && layers[next] == layers[i];)
             next++;

@@ -151,12 +151,11 @@ char *rh_report_odds(const RhRehearsal *r)
     g_autofree char *brief = rh_report_odds_brief(r);
     int32_t failed = r->odds->failed;
     g_autofree char *runs =
-        failed > 0
-            ? g_strdup_printf("%d comparable runs, of which %d ran out of memory",
-                              r->odds->ran + failed, failed)
-            : g_strdup_printf("%d comparable runs, none of which ran out of memory", r->odds->ran);
+        failed > 0 ? g_strdup_printf("%d comparable runs, %d of which ran out of memory",
+                                     r->odds->ran + failed, failed)
+                   : g_strdup_printf("%d comparable runs, all of which fit", r->odds->ran);
     g_autofree char *peaks = r->odds->peaks > 0
-                                 ? g_strdup_printf("%d measured peaks and to ", r->odds->peaks)
+                                 ? g_strdup_printf("%d measured peaks and ", r->odds->peaks)
                                  : g_strdup("");
     return g_strdup_printf("%.0f %% full, %s, by a curve fitted to %s%s",
                            100 * r->memory.peak_bytes / r->memory_capacity_bytes, brief, peaks,

@@ -53,8 +53,8 @@ static void add_wait_parts(RhCost *wait, const RhRun *run)
     double imbalance_s = wait->value_s - bubble_s;
     if (bubble_s <= 0 || imbalance_s <= 1e-9 * wait->value_s)
         return;
-    rh_cost_add(wait, "bubble", bubble_s, "idle time even of the GPUs with most work");
-    rh_cost_add(wait, "imbalance", imbalance_s, "further idle time of GPUs with less work");
+    rh_cost_add(wait, "bubble", bubble_s, "fill and drain: idle time of the busiest stage");
+    rh_cost_add(wait, "imbalance", imbalance_s, "further idle time of stages with less work");
 }
 
 RhCost *rh_run_costs(const RhRun *run, double step_time_s)

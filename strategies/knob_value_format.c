@@ -152,7 +152,7 @@ char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l)
         return NULL;
     return l->partition == RH_PARTITION_UNIFORM
                ? g_strdup("embedding and head counted as layers")
-               : g_strdup_printf("stages of equal %s", knob->names[l->partition]);
+               : g_strdup_printf("stages balanced by %s", knob->names[l->partition]);
 }
 
 char *rh_knob_title_stages(const RhKnob *knob, const RhLayout *l)

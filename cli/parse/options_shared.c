@@ -28,7 +28,7 @@ const RhOption rh_options_inputs[] = {
               "training framework, whose kernels, overlap and buffers are modelled: a name of "
               "`rehearse show stacks` (megatron; over TCP bare) or a file; any (plan only): "
               "the best of all",
-              .names = rh_stack_names),
+              .also = "framework", .names = rh_stack_names),
     {0}};
 
 const RhOption rh_options_clusters[] = {
@@ -44,7 +44,7 @@ const RhOption rh_options_clusters[] = {
               "change one constant of the model, of every platform or of the job"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",
               "training framework: a name of `rehearse show stacks` (megatron) or a file",
-              .names = rh_stack_names),
+              .also = "framework", .names = rh_stack_names),
     DTYPE_ROW("; for training also several, separated by commas", .several = true),
     {0}};
 

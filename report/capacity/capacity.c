@@ -265,7 +265,7 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
     g_autofree char *shown_tokens = optional_cell(columns.tokens, tokens);
     g_autoptr(RhTable) table = rh_table_new(alignment);
     guint shown = 0;
-    rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|rate %%|largest loss",
+    rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|speed %%|largest loss",
                   columns.dtype ? "|dtype" : "", shown_tokens, u->time,
                   columns.money ? u->usd : u->hours, u->energy);
     for (guint i = 0; i < a->cells->len; i++)
@@ -275,8 +275,8 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
         }
     rh_table_append_within(table, out, "", columns.dtype || columns.tokens ? 80 : G_MAXINT);
     g_autofree char *legend = g_strdup_printf(
-        "  * recommended; + Pareto-optimal in %sdays, %s and energy; rate %%: %s/s/GPU, 100 at the "
-        "smallest size; largest loss: the largest of exposed comm, waiting for pipeline stages and "
+        "  * recommended; + Pareto-optimal in %sdays, %s and energy; speed %%: %s/s/GPU, the "
+        "smallest size being 100; largest loss: the largest of exposed comm, waiting for pipeline stages and "
         "recompute, in %% of the step%s",
         columns.tokens ? "tokens, " : "", columns.money ? "cost" : "GPU-hours",
         rh_report_unit(of_pictures(a)), some_lose_little(a) ? "; -: each is below 5 %" : "");
@@ -353,7 +353,7 @@ static void append_sizes(GString *line, const RhCapacityAnswer *a)
     for (guint i = 0; i < a->cells->len; i++)
         g_string_append_printf(sizes, "%s%d", i > 0 ? ", " : "", cell_at(a, i)->c.job.gpus);
     g_string_append_printf(line,
-                           "sizes: %s GPUs, chosen around what the deadline needs (--gpus for "
+                           "sizes tried: %s GPUs, around what the deadline needs (--gpus for "
                            "others)",
                            sizes->str);
 }

@@ -101,7 +101,7 @@ static void append_why(GString *out, const RhPlan *plan)
     g_autofree char *reason = rh_report_reason(g_ptr_array_index(plan->entries, 0),
                                                g_ptr_array_index(plan->entries, 1), "#2");
     if (reason)
-        rh_report_append_labelled(out, "why #1 beats #2", reason);
+        rh_report_append_labelled(out, "why #1 is predicted to be faster than #2", reason);
 }
 
 /* Appends which plans were simulated with merged ranks, and why. */
@@ -134,8 +134,8 @@ static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle 
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *odds = style->verbosity > 0 ? rh_report_odds(r) : rh_report_odds_brief(r);
     g_autofree char *line = g_strdup_printf(
-        "%s: %s/step (%.1f %% faster), %.1f of %.1f GiB, %s; --risk %.0f%% includes it", title,
-        step, 100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
+        "%s: %s/step (%.1f %% faster), %.1f of %.1f GiB, %s; --risk %.0f%% ranks it", title, step,
+        100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
         rh_text_gib(r->memory_capacity_bytes), odds, ceil(100 * r->risk_frac));
     rh_report_append_labelled(out, row ? "!" : "faster, but may not fit", line);
 }
@@ -185,10 +185,11 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
         g_string_printf(text, "%s divisions of the model, %s examined; of their layouts ", cuts,
                         opened);
     }
-    g_string_append_printf(text, "%s valid layouts, %s fit%s, %s simulated%s%s%s%s; ", legal, fit,
-                           within, rehearsed, style->timeless ? "" : " in\u00a0",
-                           style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s",
-                           plan->proved ? ", the others excluded by lower bounds" : "");
+    g_string_append_printf(
+        text, "%s valid layouts, %s fit%s, %s simulated%s%s%s%s; ", legal, fit, within, rehearsed,
+        style->timeless ? "" : " in\u00a0", style->timeless ? "" : reserved,
+        style->timeless ? "" : "\u00a0s",
+        plan->proved ? ", the others excluded by lower bounds of their step times" : "");
     append_too_large(text, plan);
     append_lost(text, plan);
     rh_report_append_proof(text, plan, options, style->verbosity > 0);

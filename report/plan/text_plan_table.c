@@ -43,8 +43,8 @@ typedef struct {
 } Figure;
 
 static const Figure figures[] = {
-    {"step s", cell_step, false}, {"MFU %", cell_mfu, false},   {"GiB", cell_memory, false},
-    {"wait", cell_bubble, true},  {"comm", cell_exposed, true},
+    {"step s", cell_step, false},  {"MFU %", cell_mfu, false},     {"GiB", cell_memory, false},
+    {"wait %", cell_bubble, true}, {"comm %", cell_exposed, true},
 };
 
 /* A column: a knob's, or one of these. */
@@ -222,8 +222,8 @@ static void append_table(GString *out, const RhPlan *plan, GString *notes)
     g_string_append(out, text->str);
     append_shared_degrees(out, rows);
     add_legends(notes, columns, rows);
-    g_autofree char *hidden =
-        g_strdup_printf("no room for a column %s: -v prints layouts in full", dropped->str);
+    g_autofree char *hidden = g_strdup_printf(
+        "columns left out for lack of width: %s; -v prints layouts in full", dropped->str);
     if (dropped->len > 0)
         add_note(notes, hidden);
 }
@@ -235,16 +235,15 @@ static void add_footnotes(GString *notes, const RhPlan *plan, const RhPlanOption
     g_autofree char *variants =
         g_strdup_printf("each row is the best of layouts that differ only in %s", varied);
     if (rehearsed > 0)
-        add_note(notes, "wait: % of the step that GPUs wait for other pipeline stages (bubble and "
-                        "imbalance); comm: % in exposed communication");
+        add_note(notes,
+                 "wait %: share of the step that GPUs wait for other pipeline stages (bubble "
+                 "and imbalance); comm %: share of exposed communication");
     if (rehearsed < plan->entries->len)
         add_note(notes, ">=: a lower bound of the step; that layout was not simulated");
     if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan))
         add_note(notes, variants);
     if (plan->families->len > 0)
-        add_note(
-            notes,
-            "rows marked -: not ranked, slower than the rows above, but the best layout of their kind");
+        add_note(notes, "rows marked -: the best layout of a kind that no numbered row is of");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)

@@ -1,6 +1,7 @@
 #include "report/plan/unsearched_report.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "report/format.h"
 #include "report/json_common.h"
@@ -19,7 +20,13 @@ static bool gains_nothing(const RhUnsearched *o)
  * where that is known. */
 static void append_one(GString *text, const RhUnsearched *o, bool verbose)
 {
-    g_string_append(text, o->numerics || o->r ? o->change : o->text);
+    const char *dtype =
+        g_str_has_prefix(o->change ? o->change : "", "dtype=") ? strchr(o->change, '=') : NULL;
+    if (o->numerics)
+        g_string_append_printf(text, dtype ? "--dtype %s" : "--set %s",
+                               dtype ? dtype + 1 : o->change);
+    else
+        g_string_append(text, o->r ? o->change : o->text);
     if (o->beside)
         g_string_append_printf(text, " with %s", o->beside);
     if (o->why && (verbose || o->change))
@@ -53,8 +60,8 @@ void rh_report_unsearched(GString *out, const RhPlan *plan, bool verbose)
     if (*layouts)
         rh_report_append_labelled(out, "not searched", layouts);
     if (*numbers)
-        rh_report_append_labelled(
-            out, "with other number formats (--set or --dtype; they change the numerics)", numbers);
+        rh_report_append_labelled(out, "with other number formats, which change the numerics",
+                                  numbers);
 }
 
 void rh_report_unsearched_markdown(GString *out, const RhPlan *plan)

@@ -115,9 +115,7 @@ static void append_staleness(GString *out, const RhRlEntry *e)
                            e->step.age_mean, e->step.age_p99);
     if (e->placement->streams && e->step.age_p99 > e->ahead)
         g_string_append_printf(
-            line,
-            "; the queue (ahead %g) limits the mean to about that, and an answer that takes long is older",
-            e->ahead);
+            line, "; about as many as steps may be ahead (%g); long answers are staler", e->ahead);
     rh_text_wrap(out, line->str, 4, 79);
 }
 
@@ -247,7 +245,7 @@ static void append_table(GString *out, const RhRlAnswer *a)
     rh_table_append(table, out, "");
     rh_text_wrap(
         out,
-        "  rows: the best of each placement and ahead, then of other splits of the GPUs; "
+        "  rows by step time: for each placement and ahead the fastest split of the GPUs, and the fastest other splits; "
         "* Pareto-optimal in step time and staleness; ahead: steps that generation may "
         "run ahead of training (0.5: by half a batch); train:gen: GPUs; the trainer's seconds: train (forward "
         "passes and updates), weights (sending them), wait (for answers); stale: mean "

@@ -54,8 +54,8 @@ static void append_answer(GString *out, const RhRunAnswer *a)
                            100 * r->goodput_frac);
     append_step_error(out, a);
     g_string_append_printf(
-        out, "  by failures p10 %s, p50 %s, p90 %s; %s without them and checkpoints\n", p10, p50,
-        p90, work);
+        out, "  random failures: p10 %s, p50 %s, p90 %s; %s without failures and checkpoints\n",
+        p10, p50, p90, work);
     g_autofree char *hours = rh_text_large(rh_run_answer_gpu_hours(a, r->time_s.mean));
     if (a->usd_per_gpu_hour <= 0) {
         g_string_append_printf(
@@ -174,16 +174,16 @@ static void append_failures(GString *out, const RhRunAnswer *a)
                     *start = rh_report_duration(r->spent_s[RH_RUN_RESTART] / count),
                     *mtbf = rh_report_duration(a->run->mtbf_s);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_append_printf(line, "failures: %.*f in the mean (p10 %.0f, p90 %.0f)",
-                           r->failures.mean < 9.95, r->failures.mean, r->failures.p10,
-                           r->failures.p90);
+    g_string_append_printf(
+        line, "failures: %.*f in the mean of the drawn runs (p10 %.0f, p90 %.0f)",
+        r->failures.mean < 9.95, r->failures.mean, r->failures.p10, r->failures.p90);
     if (a->rates_about)
-        g_string_append_printf(line, ", one every %s", mtbf);
+        g_string_append_printf(line, ", expected every %s", mtbf);
     if (r->failures.mean > 0)
         g_string_append_printf(
             line, "; each loses %s of work, %s until it is noticed and %s for the restart", lost,
             detect, start);
-    g_string_append_printf(line, "; policy %s: %s; rates: %s", a->run->policy->name,
+    g_string_append_printf(line, "; policy \"%s\": %s; rates: %s", a->run->policy->name,
                            a->run->policy->about,
                            a->rates_about ? a->rates_about : "a trace of failures");
     rh_text_wrap(out, line->str, 2, 79);

@@ -66,7 +66,7 @@ static void append_metrics(GString *out, const RhServiceMetrics *o, const RhServ
         return;
     g_string_append_c(out, '\n');
     g_autoptr(RhTable) t = rh_table_new("<>>>>>>");
-    rh_table_rowf(t, "|mean|sampling|p50|p90|p99%s", trust && trust->bar ? "|model error" : "");
+    rh_table_rowf(t, "|mean|95 %% CI|p50|p90|p99%s", trust && trust->bar ? "|model error" : "");
     for (int m = 0; m < RH_METRIC_LAST; m++) {
         if (!o->once)
             add_row(t, rh_metric_about((RhMetric)m), &o->metrics[m],
@@ -283,13 +283,13 @@ static void append_servers(GString *out, const RhServeQuestion *q, const RhServi
     if (o->completed_count == o->requests_count) {
         g_string_append_printf(line, "; %s sequences at once per server in the mean", number);
         if (limits && limits->batch > 0)
-            g_string_append_printf(line, ", %d at most", limits->batch);
+            g_string_append_printf(line, " (limit %d)", limits->batch);
     }
     if (limits && limits->chunk > 0) {
         g_autofree char *chunk = rh_text_count(limits->chunk);
         g_string_append_printf(line, "; prefill chunk %s tokens", chunk);
     }
-    g_string_append_printf(line, "; KV cache at most %.3g %% full", 100 * r->kv_peak_frac);
+    g_string_append_printf(line, "; KV cache %.3g %% full at its peak", 100 * r->kv_peak_frac);
     if (verbose)
         g_string_append_printf(line, "; %s iterations", iterations);
     if (r->remembers)
@@ -395,10 +395,11 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
                 ? ": all are too long for the KV cache, the model or max_model_len"
                 : "");
     else if (o->once)
-        g_string_append_printf(out, "%s%s requests/s%s (%s per GPU)", bold, rate, plain, share);
+        g_string_append_printf(out, "%s%s requests/s served%s (%s per GPU)", bold, rate, plain,
+                               share);
     else
-        g_string_append_printf(out, "%s%s requests/s, %s output tokens/s%s (%s per GPU)", bold,
-                               rate, tokens, plain, each);
+        g_string_append_printf(out, "%s%s requests/s served, %s output tokens/s%s (%s per GPU)",
+                               bold, rate, tokens, plain, each);
     if (q->slos->count > 0)
         g_string_append_printf(out, ", %.4g %% meet all service levels", 100 * o->slo_met_frac);
     append_impatience(out, o);
@@ -427,8 +428,8 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     if (o->completed_count > 0) {
         append_delivery(out, q->server, o);
         rh_text_wrap(out,
-                     o->once ? "sampling: 95 % confidence interval of the mean over random requests"
-                             : "sampling: 95 % confidence interval of the mean over random "
+                     o->once ? "95 % CI: confidence interval of the mean over random requests"
+                             : "95 % CI: confidence interval of the mean over random "
                                "requests; percentiles of the parts of TTFT do not add up",
                      2, 79);
         rh_report_served_trust(out, q->trust);

@@ -12,8 +12,8 @@ static char *words_of(const RhServedBar *bar)
 {
     g_autofree char *ttft = percent(bar->ttft_frac), *tpot = percent(bar->tpot_frac);
     return g_strdup_printf(
-        "mean TTFT ±%s, mean TPOT ±%s: about %.0f %% of published results, of %d "
-        "combinations of LLM and GPU, were within it (%s%s%s%s); percentiles were not judged",
+        "mean TTFT ±%s, mean TPOT ±%s: about %.0f %% of published means, of %d pairs of "
+        "LLM and GPU, were within it (%s%s%s%s); percentiles were not compared with measurements",
         ttft, tpot, 100 * RH_RECORD_SHARE, bar->groups, bar->kind ? bar->kind : "all", " models",
         bar->experts_untabled ? " whose experts no table times" : "",
         bar->apart     ? ", separate pools"

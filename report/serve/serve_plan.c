@@ -224,8 +224,8 @@ static double measured_s(const RhServiceMetrics *o, const RhSlo *slo)
                                 : 0;
 }
 
-/* Appends how far the best is from its levels: "limits: ttft p99<1 s: 181 ms, 228 ms with the model
- * error; ..." */
+/* Appends how far the best is from its levels: "limits: ttft p99<1 s (181 ms; 228 ms with the
+ * model error); ..." */
 static void append_distance(GString *out, const RhServeEntry *e, const RhServePlanOptions *o,
                             const RhSloAllowance *allowance)
 {
@@ -242,9 +242,10 @@ static void append_distance(GString *out, const RhServeEntry *e, const RhServePl
             continue;
         g_autofree char *value = number_or_dash(value_s, RH_QUANTITY_S),
                         *longer = number_or_dash(value_s * (1 + frac), RH_QUANTITY_S);
-        g_string_append_printf(line, ": %s", value);
+        g_string_append_printf(line, " (%s", value);
         if (frac > 0)
-            g_string_append_printf(line, ", %s with the model error", longer);
+            g_string_append_printf(line, "; %s with the model error", longer);
+        g_string_append_c(line, ')');
     }
     if (o->slos.count > 0)
         rh_text_wrap(out, line->str, 2, 79);
@@ -400,9 +401,9 @@ char *rh_report_chance(const RhServePlanOptions *o, bool parted)
                                                   "their share of the rate)",
                                                   RH_SERVE_PART)
                                 : g_strdup("");
-    g_autofree char *draws = g_strdup_printf(
-        ", also with %d other random samples of the requests%s", RH_SERVE_DRAWS, part);
-    return g_strdup_printf("margin: the limits hold at the bad end of the 95 %% sampling "
+    g_autofree char *draws =
+        g_strdup_printf(", and with requests drawn by %d other seeds%s", RH_SERVE_DRAWS, part);
+    return g_strdup_printf("margin: the limits hold at the upper end of the 95 %% confidence "
                            "interval%s",
                            o->drawn ? draws : "");
 }
@@ -439,10 +440,10 @@ static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
         return g_strdup("; the model error is not allowed for");
     if (!a->widest_of)
         return g_strdup_printf(
-            ", and all times were made longer by the model error first%s %s",
+            ", all times made longer by the model error of the mean%s %s",
             q->trust && q->trust->bar ? "" : " of services whose KV cache is not full", chance);
     g_autofree char *widest = rh_report_widest(a);
-    return g_strdup_printf(", and all times were made longer by %s first %s", widest, chance);
+    return g_strdup_printf(", all times made longer by %s %s", widest, chance);
 }
 
 char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,

@@ -68,8 +68,8 @@ char *rh_collective_bound_text(const RhCollectiveBenchmark *benchmark, const RhP
     double rate = between ? nics * p->nic_bytes_per_s.value : p->nvlink_bytes_per_s.value;
     g_autofree char *text = rh_quantity_format(rate, RH_QUANTITY_BYTES_PER_S, 3);
     return between
-               ? g_strdup_printf("%d NIC%s of a node, %s together (bus bandwidth counts what stays "
-                                 "inside a node, too)",
+               ? g_strdup_printf("%d NIC%s of a node, %s together; bus bandwidth counts what stays "
+                                 "inside a node, too",
                                  nics, nics > 1 ? "s" : "", text)
                : g_strdup_printf("the links of a GPU inside a node, %s each way%s", text,
                                  in_switch(benchmark, p) ? ", sums in the switch" : "");

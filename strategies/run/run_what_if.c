@@ -176,28 +176,42 @@ static const struct {
     {"others", "no stalls", "", no_stalls, true, 0},
 };
 
-/* The run with one row's change; false: it does not apply, or nothing is known of it. */
-static bool try_row(const RhTrainingRun *run, const RhRunResult *result, size_t row,
-                    RhRunChange *out)
+/* Replicates a run CHANGE_RUNS times; false when it makes no progress or time is over. */
+static bool replicate(const RhTrainingRun *run, RhRunResult *out)
 {
-    RhTrainingRun changed = *run;
+    RhTrainingRun few = *run;
+    few.most = CHANGE_RUNS;
+    few.least = CHANGE_RUNS - 1; /* or fewer of runs that are all alike */
+    return rh_training_run_check(&few, NULL) && rh_run_replicate(&few, out, NULL) &&
+           !out->timed_out;
+}
+
+/* A run and how it goes: `result` by as many replications as its interval needs, `few` by the
+ * CHANGE_RUNS ones that each change is drawn with. A change's gain is taken from these, because the
+ * means of more replications differ from theirs by more than a small change gains. */
+typedef struct {
+    const RhTrainingRun *run;
+    const RhRunResult *result;
+    RhRunResult few;
+} Before;
+
+/* Replicates the run with one row's change; false: it does not apply, or nothing is known of it. */
+static bool try_row(const Before *before, size_t row, RhRunChange *out)
+{
+    const RhRunResult *result = before->result, *few = &before->few;
+    RhTrainingRun changed = *before->run;
     RhRunResult r;
     if (changed.checkpoint.every_s <= 0 && rows[row].apply != best_interval)
         changed.checkpoint.every_s = result->every_s;
-    if (!rows[row].apply(&changed))
-        return false;
-    changed.most = CHANGE_RUNS;
-    changed.least = CHANGE_RUNS - 1; /* or fewer of runs that are all alike */
-    if (!rh_training_run_check(&changed, NULL) || !rh_run_replicate(&changed, &r, NULL) ||
-        r.timed_out)
+    if (!rows[row].apply(&changed) || !replicate(&changed, &r))
         return false;
     *out = (RhRunChange){.kind = rows[row].kind,
                          .change = rows[row].change,
                          .cost = rows[row].cost,
-                         .ettr_frac = r.ettr_frac,
-                         .goodput_frac = r.goodput_frac,
-                         .time_s = r.time_s.mean,
-                         .node_s = r.node_s,
+                         .ettr_frac = result->ettr_frac + r.ettr_frac - few->ettr_frac,
+                         .goodput_frac = result->goodput_frac + r.goodput_frac - few->goodput_frac,
+                         .time_s = result->time_s.mean + r.time_s.mean - few->time_s.mean,
+                         .node_s = result->node_s + r.node_s - few->node_s,
                          .storage_times = rows[row].storage_times,
                          .copies_in_memory = rows[row].apply == copies_in_memory};
     return true;
@@ -206,11 +220,16 @@ static bool try_row(const RhTrainingRun *run, const RhRunResult *result, size_t 
 static GArray *try_rows(const RhTrainingRun *run, const RhRunResult *result, bool brief)
 {
     GArray *found = g_array_new(FALSE, FALSE, sizeof(RhRunChange));
+    Before before = {.run = run, .result = result};
+    RhTrainingRun as_it_is = *run;
+    as_it_is.checkpoint.every_s = result->every_s;
+    if (!replicate(&as_it_is, &before.few))
+        return found;
     for (size_t i = 0; i < G_N_ELEMENTS(rows) && !rh_deadline_passed(run->deadline); i++) {
         RhRunChange one;
         if (brief && !rows[i].brief)
             continue;
-        if (try_row(run, result, i, &one) &&
+        if (try_row(&before, i, &one) &&
             (!brief || one.goodput_frac > result->goodput_frac + GAIN_LEAST))
             g_array_append_val(found, one);
     }

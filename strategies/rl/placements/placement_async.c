@@ -7,8 +7,8 @@ const RhRlPlacement rh_rl_placement_async = {
     .name = "async",
     .title = "asynchronous",
     .about =
-        "servers and trainer never wait for each other while the queue has room, and long answers share "
-        "their servers with the next ones",
+        "generation runs `ahead` steps in advance: the trainer waits for an empty queue, servers for a "
+        "full one; long answers go on beside the next ones",
     .streams = true,
     .ahead_least = 1,
     .ahead_most = 64};

@@ -5,6 +5,6 @@
 const RhRlPlacement rh_rl_placement_one_off = {
     .name = "one-off",
     .title = "one step off-policy",
-    .about = "the next batch is generated while one is trained on",
+    .about = "one step off-policy, a batch is generated while the one before is trained on",
     .ahead_least = 1,
     .ahead_most = 1};

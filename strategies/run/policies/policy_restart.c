@@ -8,6 +8,5 @@ static void recover(RhRunState *state, const RhRunFailure *failure, RhRunRecover
 
 const RhRunPolicy rh_run_policy_restart = {
     .name = "restart",
-    .about =
-        "restart from storage; a node that fails is replaced at once from the cluster's others",
+    .about = "reload from storage; another node of the cluster replaces a failed one at once",
     .recover = recover};

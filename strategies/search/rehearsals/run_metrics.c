@@ -182,8 +182,9 @@ static RhPowerTimes with_stragglers(const RhProblem *c, RhPowerTimes times, doub
 static void add_straggler(const RhProblem *c, RhCost *root, double step_s)
 {
     const RhFact *frac = &c->stack->straggler_frac;
-    g_autofree char *source = g_strdup_printf("%.2g %% per doubling of the nodes (%s)",
-                                              100 * frac->value, rh_tag_name(frac->tag));
+    g_autofree char *source = g_strdup_printf(
+        "%.2g %% of the step per doubling of the nodes (%s%s)", 100 * frac->value,
+        rh_tag_name(frac->tag), frac->tag == RH_TAG_FITTED ? " to measured runs" : "");
     rh_cost_add(root, "slow-node allowance", step_s * (rh_straggler_factor(c) - 1), source);
 }
 
