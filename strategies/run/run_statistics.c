@@ -120,17 +120,38 @@ static double searched_every_s(const RhTrainingRun *run, double near_s)
     return exp((low + high) / 2);
 }
 
+/* Time of a run in `parts` equal intervals of work, each with its checkpoint. */
+static double time_in_parts_s(const RhTrainingRun *run, double parts)
+{
+    double every_s = run->work_s / parts;
+    if (!is_closed(run))
+        return mean_time_s(run, every_s, search_runs_of(run, every_s));
+    RhIntervalProblem p = interval_problem(run);
+    return parts * rh_interval_expected_s(&p, every_s * (1 + run->jitter_frac));
+}
+
+/* Cuts the work into equal intervals, as many as make the run shortest near `every_s`: a short last
+ * interval costs a checkpoint for little work. */
+static double equal_parts_s(const RhTrainingRun *run, double every_s)
+{
+    double fewer = fmax(floor(run->work_s / every_s), 1);
+    if (run->work_s / (fewer + 1) < least_every_s(run) ||
+        time_in_parts_s(run, fewer) <= time_in_parts_s(run, fewer + 1))
+        return run->work_s / fewer;
+    return run->work_s / (fewer + 1);
+}
+
 static double every_of(const RhTrainingRun *run, const RhRunResult *out)
 {
     if (run->checkpoint.every_s > 0)
         return fmax(run->checkpoint.every_s, least_every_s(run));
     if (is_closed(run))
-        return fmax(out->exact_s, least_every_s(run));
+        return equal_parts_s(run, fmax(out->exact_s, least_every_s(run)));
     double near = isfinite(out->exact_s) && out->exact_s > 0 ? out->exact_s : run->work_s / 100;
     RhTrainingRun tried = *run;
     if (run->deadline.t_end_us) /* half of the time is left to the replications */
         tried.deadline = rh_deadline_in(fmax(rh_deadline_left_s(run->deadline) / 2, 1e-6));
-    return searched_every_s(&tried, fmax(near, run->checkpoint.drain_s));
+    return equal_parts_s(&tried, searched_every_s(&tried, fmax(near, run->checkpoint.drain_s)));
 }
 
 static RhRunSpread spread_of(double *values, size_t count)

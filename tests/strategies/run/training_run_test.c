@@ -538,6 +538,35 @@ static void a_slow_run_is_awaited(void)
     expect_error(&run, RH_ERROR_NO_ANSWER);
 }
 
+/* A short last interval would cost a checkpoint for little work, so the searched interval divides
+ * the work, and neither more nor fewer of them are better: of hours without a failure one. */
+static void the_searched_interval_divides_the_work(void)
+{
+    static const char *const policies[] = {"restart", "shrink"}; /* closed form; simulated */
+    for (int i = 0; i < 4; i++) {
+        RhTrainingRun run = llama_3();
+        run.policy = rh_run_policy_by_name(policies[i / 2]);
+        run.checkpoint.every_s = 0;
+        run.least = run.most = 200;
+        if (i % 2 == 0) {
+            run.work_s = 5.3 * HOUR_S;
+            run.mtbf_s = 132 * DAY_S;
+            run.step_s = 1;
+        } else
+            run.work_s = 1.5 * DAY_S;
+        RhRunResult best = replicated(&run);
+        double parts = round(run.work_s / best.every_s);
+        RH_CHECK_CLOSE(parts * best.every_s, run.work_s, 1e-12);
+        CU_ASSERT_TRUE(i % 2 == 0 ? parts == 1 : parts > 10);
+        for (int more = -1; more <= 1; more += 2) {
+            if (parts + more < 1)
+                continue;
+            run.checkpoint.every_s = run.work_s / (parts + more);
+            CU_ASSERT_TRUE(replicated(&run).time_s.mean >= best.time_s.mean * (1 - 1e-3));
+        }
+    }
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -561,6 +590,7 @@ int main(void)
         {"policies_order_as_they_must", policies_order_as_they_must},
         {"laws_keep_the_mean", laws_keep_the_mean},
         {"bad_runs_are_refused", bad_runs_are_refused},
+        {"the_searched_interval_divides_the_work", the_searched_interval_divides_the_work},
         {"a_seed_gives_the_same_run", a_seed_gives_the_same_run},
         {NULL, NULL},
     };
