@@ -137,10 +137,9 @@ static bool take_server(const RhLaunchedDeployment *launch, const RhArguments *a
 static bool read_day(const RhArguments *a, GArray *day, RhArguments *words, GError **error)
 {
     double most = 0;
-    if (a->rate || a->find_rate || strcmp(a->mode, "colocated") != 0)
+    if (a->rate || a->find_rate)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--rate-by-hour is the rate, of servers that read prompts and make tokens\n"
-                       "help: leave out --rate, --find-rate and --mode");
+                       "--rate-by-hour is the rate\nhelp: leave out --rate and --find-rate");
     if (!rh_day_rates_load(a->rate_by_hour, day, error))
         return false;
     for (guint i = 0; i < day->len; i++)

@@ -11,7 +11,7 @@ static RhServePlan *plan_of(const RhServeQuery *p, const RhDeployment *yours)
 {
     RhServeQuery only = *p;
     only.given.server = yours->server;
-    only.options.fixed = yours->pools[0];
+    only.options.fixed[0] = yours->pools[0];
     only.options.gpus = rh_deployment_gpus(yours);
     only.options.rate_per_s = 0;
     only.options.mode = RH_SERVE_COLOCATED;

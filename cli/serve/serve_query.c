@@ -51,7 +51,8 @@ bool rh_serve_query_given(RhServeQuery *p, GError **error)
                        "-s %s: pools and replicas are what is looked for\nhelp: give what is to be "
                        "kept, as server=sglang,tp4; --gpus and --mode limit the rest",
                        p->a->strategy);
-    p->options.fixed = *pool;
+    for (int32_t i = 0; i < RH_POOLS_MAX; i++)
+        p->options.fixed[i] = *pool;
     if (p->a->emit && !names_server(p))
         p->given.server = rh_intern(p->a->emit);
     if (p->a->emit && strcmp(p->a->emit, p->given.server) != 0)

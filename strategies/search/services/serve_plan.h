@@ -18,7 +18,8 @@ typedef struct {
     double rate_per_s; /* the fewest GPUs that keep the levels at this rate; 0: the highest rate */
     int32_t gpus;      /* at most */
     RhServeMode mode;
-    RhPool fixed; /* what is not 0 is given; `replicas` is not looked at */
+    RhPool fixed
+        [RH_POOLS_MAX]; /* what is not 0 is given, of equal degrees; `replicas` is not looked at */
     /* At a rate that is given: kinds that cannot be among so many rows are left alone, and where many replicas are
      * needed, those that cannot be the first; 0: all are tried, where few are needed */
     int32_t top;

@@ -29,7 +29,7 @@ static bool is_free(int32_t given, int32_t value)
 static bool is_legal(const Space *s, const RhPool *pool)
 {
     const RhModel *model = s->serving->model;
-    const RhPool *fixed = &s->options->fixed;
+    const RhPool *fixed = s->options->fixed;
     bool experts = rh_model_experts_kind(model) != NULL;
     if (!is_free(fixed->tp, pool->tp) || !is_free(fixed->pp, pool->pp) ||
         !is_free(fixed->ep, pool->ep) || !is_free(fixed->dp, pool->dp))
@@ -42,12 +42,12 @@ static bool is_legal(const Space *s, const RhPool *pool)
 
 static void add_limits(const Space *s, RhDeployment d)
 {
-    const RhPool *fixed = &s->options->fixed;
+    const RhPool *fixed = s->options->fixed;
     for (guint b = 0; b < G_N_ELEMENTS(batches); b++)
         for (guint c = 0; c < G_N_ELEMENTS(chunks); c++) {
             for (int32_t p = 0; p < d.pools_count; p++) {
-                d.pools[p].batch = fixed->batch > 0 ? fixed->batch : batches[b];
-                d.pools[p].chunk = fixed->chunk > 0 ? fixed->chunk : chunks[c];
+                d.pools[p].batch = fixed[p].batch > 0 ? fixed[p].batch : batches[b];
+                d.pools[p].chunk = fixed[p].chunk > 0 ? fixed[p].chunk : chunks[c];
             }
             bool again = (fixed->batch > 0 && b > 0) || (fixed->chunk > 0 && c > 0);
             if (!again)
@@ -57,7 +57,7 @@ static void add_limits(const Space *s, RhDeployment d)
 
 static void add_windows(const Space *s, RhDeployment d)
 {
-    const RhPool *fixed = &s->options->fixed;
+    const RhPool *fixed = s->options->fixed;
     for (guint b = 0; b < G_N_ELEMENTS(once_batches); b++)
         for (guint w = 0; w < G_N_ELEMENTS(windows); w++) {
             d.pools[0].batch = fixed->batch > 0 ? fixed->batch : once_batches[b];
@@ -108,7 +108,7 @@ GArray *rh_serve_space(const RhServing *serving, const char *server,
             for (int32_t pp = 1; tp * pp <= most; pp *= 2)
                 for (int32_t dp = 1; tp * pp * dp <= most; dp *= 2)
                     for (int32_t ep = 1; ep <= tp * dp; ep *= tp * dp > 1 ? tp * dp : 2) {
-                        RhPool pool = options->fixed;
+                        RhPool pool = options->fixed[0];
                         pool.tp = tp, pool.pp = pp, pool.ep = ep, pool.dp = dp;
                         if (!((int32_t)options->mode & mode) || !is_legal(&s, &pool))
                             continue;

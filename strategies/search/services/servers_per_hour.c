@@ -1,6 +1,7 @@
 #include "strategies/search/services/servers_per_hour.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/csv.h"
@@ -155,12 +156,25 @@ typedef struct {
     GArray *rates;
     RhDeadline deadline;
     GArray *order; /* guint: parts of the day, the least rate first */
-    int32_t *needed;
+    RhDayServers *needed;
 } Day;
 
 static const RhDayRate *part_of(const Day *d, guint place)
 {
     return RH_AT(d->rates, RhDayRate, g_array_index(d->order, guint, place));
+}
+
+static RhDayServers *needed_at(const Day *d, guint place)
+{
+    return &d->needed[g_array_index(d->order, guint, place)];
+}
+
+static RhDayServers servers_of(const RhDeployment *deployment)
+{
+    RhDayServers servers = {0};
+    for (int32_t p = 0; p < deployment->pools_count; p++)
+        servers.replicas[p] = deployment->pools[p].replicas;
+    return servers;
 }
 
 /* Fewest replicas that keep the levels at the rate of a place in the order. */
@@ -183,48 +197,59 @@ static bool size_place(Day *d, const char *server, guint place, GError **error)
                        "keeps them at the highest rate",
                        d->options.rate_per_s);
     const RhServeEntry *best = RH_AT(plan->entries, RhServeEntry, 0);
-    d->needed[g_array_index(d->order, guint, place)] = best->deployment.pools[0].replicas;
+    *needed_at(d, place) = servers_of(&best->deployment);
     return true;
 }
 
 /* Replicas of the places in between: where both ends need as many, so do all. */
 static bool size_between(Day *d, const char *server, guint low, guint high, GError **error)
 {
-    int32_t at_low = d->needed[g_array_index(d->order, guint, low)];
-    bool alike = at_low == d->needed[g_array_index(d->order, guint, high)];
+    const RhDayServers *at_low = needed_at(d, low);
+    bool alike = memcmp(at_low, needed_at(d, high), sizeof *at_low) == 0;
     if (high - low < 2)
         return true;
     for (guint i = low + 1; alike && i < high; i++)
-        d->needed[g_array_index(d->order, guint, i)] = at_low;
+        *needed_at(d, i) = *at_low;
     guint middle = (low + high) / 2;
     return alike ||
            (size_place(d, server, middle, error) && size_between(d, server, low, middle, error) &&
             size_between(d, server, middle, high, error));
 }
 
+/* Adds the day of one pool to that of the deployment. */
+static void add_pool(const Day *d, const RhService *service, int32_t pool, RhServeDay *out)
+{
+    guint count = d->rates->len;
+    g_autofree int32_t *needed = g_new(int32_t, count);
+    for (guint i = 0; i < count; i++)
+        needed[i] = d->needed[i].replicas[pool];
+    double start_s = rh_service_kv_budget(service, pool).start_s;
+    double gpus = rh_pool_gpus(&out->deployment.pools[pool]);
+    RhDayReplicas day = rh_day_replicas(RH_ELEMENTS(d->rates, RhDayRate), needed, count, start_s);
+    out->start_s = fmax(out->start_s, start_s);
+    out->starts += day.starts;
+    out->gpu_hours += day.replica_s / HOUR_S * gpus;
+    out->gpu_hours_flat += out->deployment.pools[pool].replicas * gpus * RH_DAY_S / HOUR_S;
+}
+
 static bool day_of_kind(Day *d, const RhServeEntry *entry, RhServeDay *out, GError **error)
 {
     guint count = d->rates->len, last = count - 1;
     const RhDeployment *deployment = &entry->deployment;
-    d->options.fixed = deployment->pools[0];
-    d->needed[g_array_index(d->order, guint, last)] = deployment->pools[0].replicas;
+    memcpy(d->options.fixed, deployment->pools, sizeof d->options.fixed);
+    d->options.mode = deployment->pools_count > 1 ? RH_SERVE_DISAGGREGATED : RH_SERVE_COLOCATED;
+    *needed_at(d, last) = servers_of(deployment);
     if (last > 0 && (!size_place(d, deployment->server, 0, error) ||
                      !size_between(d, deployment->server, 0, last, error)))
         return false;
     g_autoptr(RhService) service = rh_service_new(d->serving, deployment, error);
     if (!service)
         return false;
-    double start_s = rh_service_kv_budget(service, 0).start_s;
-    const RhDayRate *rates = RH_ELEMENTS(d->rates, RhDayRate);
-    RhDayReplicas day = rh_day_replicas(rates, d->needed, count, start_s);
-    double gpus = rh_pool_gpus(&deployment->pools[0]);
     *out = (RhServeDay){.deployment = *deployment,
                         .rates = d->rates,
-                        .needed = g_array_new(FALSE, FALSE, sizeof(int32_t)),
-                        .start_s = start_s,
-                        .starts = day.starts,
-                        .gpu_hours = day.replica_s / HOUR_S * gpus,
-                        .gpu_hours_flat = deployment->pools[0].replicas * gpus * RH_DAY_S / HOUR_S};
+                        .needed = g_array_new(FALSE, FALSE, sizeof(RhDayServers))};
+    for (int32_t p = 0; p < deployment->pools_count; p++)
+        add_pool(d, service, p, out);
     g_array_append_vals(out->needed, d->needed, count);
     return true;
 }
@@ -232,13 +257,17 @@ static bool day_of_kind(Day *d, const RhServeEntry *entry, RhServeDay *out, GErr
 /* GPU-hours if each replica kept its share of the highest rate at all rates. */
 static double estimate(const RhServeEntry *entry, const GArray *rates, double peak_per_s)
 {
-    const RhPool *pool = &entry->deployment.pools[0];
-    double each_per_s = peak_per_s / pool->replicas, sum_s = 0;
-    for (guint i = 0; i < rates->len; i++) {
-        const RhDayRate *part = RH_AT(rates, RhDayRate, i);
-        sum_s += ceil(part->per_s / each_per_s * REPLICA_ROOM) * (part->to_s - part->from_s);
+    double sum_s = 0;
+    for (int32_t p = 0; p < entry->deployment.pools_count; p++) {
+        const RhPool *pool = &entry->deployment.pools[p];
+        double each_per_s = peak_per_s / pool->replicas;
+        for (guint i = 0; i < rates->len; i++) {
+            const RhDayRate *part = RH_AT(rates, RhDayRate, i);
+            sum_s += ceil(part->per_s / each_per_s * REPLICA_ROOM) * (part->to_s - part->from_s) *
+                     rh_pool_gpus(pool);
+        }
     }
-    return sum_s / HOUR_S * rh_pool_gpus(pool);
+    return sum_s / HOUR_S;
 }
 
 static int by_rate(const void *a, const void *b, void *rates)
@@ -284,7 +313,7 @@ bool rh_serve_plan_day(const RhServing *serving, const RhRequests *requests,
              .rates = rates,
              .deadline = rh_deadline_in(options->timeout_s),
              .order = g_array_new(FALSE, FALSE, sizeof(guint)),
-             .needed = g_new0(int32_t, rates->len + 1)};
+             .needed = g_new0(RhDayServers, rates->len + 1)};
     for (guint i = 0; i < rates->len; i++)
         g_array_append_val(d.order, i);
     g_array_sort_with_data(d.order, by_rate, (void *)rates);

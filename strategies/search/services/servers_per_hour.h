@@ -1,6 +1,6 @@
 #pragma once
-/* Servers over a day: of one kind as many as each hour's rate asks for, up in time, so that the levels are kept with
- * the fewest GPU-hours. Days follow one another alike. */
+/* Servers over a day: of one kind, or of two pools, as many as each hour's rate asks for, up in time, so that the
+ * levels are kept with the fewest GPU-hours. Days follow one another alike. */
 #include "strategies/search/services/serve_plan.h"
 
 /* A part of the day with one rate. */
@@ -25,13 +25,18 @@ typedef struct {
 RhDayReplicas rh_day_replicas(const RhDayRate *rates, const int32_t *needed, guint count,
                               double start_s);
 
+/* Replicas of each pool that serve in one part of a day. */
+typedef struct {
+    int32_t replicas[RH_POOLS_MAX]; /* 0: there is no such pool */
+} RhDayServers;
+
 /* The day of one kind of deployments. */
 typedef struct {
     RhDeployment deployment; /* at the highest rate */
     GArray *rates;           /* RhDayRate; borrowed */
-    GArray *needed;          /* int32_t, by part; owned */
-    double start_s;          /* of a replica, weights included */
-    int32_t starts;          /* in a day */
+    GArray *needed;          /* RhDayServers, by part; owned */
+    double start_s;          /* of a replica, weights included; of two pools the longer one */
+    int32_t starts;          /* in a day, of all pools */
     double gpu_hours;        /* in a day, starts included */
     double gpu_hours_flat;   /* with the replicas of the highest rate all the time */
 } RhServeDay;

@@ -7,7 +7,10 @@ job=(-w llama-3.1-8b -p dgx-h100 --lengths 'in=512,out=128' --count 1000 --ttft 
 rehearse serve-plan "${job[@]}" --rate-by-hour day.csv -o day.json | sed -n '1p;/^day/,/^next/p'
 sed -n '/"day": {/,/"hours"/p' day.json
 rehearse serve-plan "${job[@]}" --rate-by-hour zero.csv || echo "exit $?"
-rehearse serve-plan "${job[@]}" --rate-by-hour day.csv --mode disagg || echo "exit $?"
+# Two pools: each hour has as many of both.
+printf 'hours,per_s\n0,20\n8,240\n20,60\n' >busy.csv
+rehearse serve-plan "${job[@]}" --rate-by-hour busy.csv --mode disagg -o pools.json | sed -n '1p;/^day/,/^next/p'
+sed -n '/"hours"/,/}/p' pools.json
 rehearse serve-plan "${job[@]}" --rate-by-hour day.csv --rate 5/s || echo "exit $?"
 # A trace of a day: 60 requests a second for an hour, one in ten seconds else.
 awk 'BEGIN { print "arrival_s,input_tokens,output_tokens"

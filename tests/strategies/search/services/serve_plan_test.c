@@ -66,7 +66,7 @@ static RhServePlanOptions asked_of(int32_t gpus, RhSlos slos, RhPool given)
     return (RhServePlanOptions){.slos = slos,
                                 .gpus = gpus,
                                 .mode = RH_SERVE_COLOCATED,
-                                .fixed = given,
+                                .fixed = {given, given},
                                 .span_s = 20,
                                 .jobs = 1};
 }
@@ -222,7 +222,7 @@ static void none_of_a_kind_keeps_more_than_its_best(void)
         double best = g_array_index(plan->entries, RhServeEntry, 0).rate_per_s, others = 0;
         g_autoptr(GArray) space = rh_serve_space(&k.serving, rh_intern("vllm"), &options);
         for (guint i = 0; i < space->len; i++) {
-            options.fixed.chunk = g_array_index(space, RhDeployment, i).pools[0].chunk;
+            options.fixed[0].chunk = g_array_index(space, RhDeployment, i).pools[0].chunk;
             g_autoptr(RhServePlan) alone = plan_of(&k, &options);
             if (alone->entries->len > 0)
                 others = fmax(others, g_array_index(alone->entries, RhServeEntry, 0).rate_per_s);
@@ -485,7 +485,7 @@ static void prompts_too_long_are_counted(void)
         CU_ASSERT_EQUAL(refused > 0, i > 0);
     }
     RhServePlanOptions o = {.gpus = 1, .mode = RH_SERVE_COLOCATED, .jobs = 2, .rate_per_s = 1};
-    o.fixed.blocks = 250;
+    o.fixed[0].blocks = 250;
     o.slos = levels("p90<1000s", NULL);
     g_autoptr(RhServePlan) plan = plan_of(&k, &o);
     CU_ASSERT_EQUAL(plan->largest_cache.all, 200);
