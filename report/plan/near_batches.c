@@ -29,7 +29,9 @@ void rh_report_near_batches(GString *out, const RhJob *job, const GArray *near)
         return;
     g_autofree char *asked = rh_text_count(job->global_batch);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_append_printf(line, "batch: %d GPUs do not divide %s samples well;", job->gpus, asked);
+    g_string_append_printf(
+        line, "batch: %d GPUs do not divide %s samples well; with layouts that this rules out,",
+        job->gpus, asked);
     for (guint i = 0; i < near->len; i++) {
         g_string_append(line, i ? "," : "");
         append_one(line, &g_array_index(near, RhNearBatch, i));

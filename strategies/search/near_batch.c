@@ -20,8 +20,8 @@ static void clear(gpointer data)
     rh_rehearsal_free(((RhNearBatch *)data)->r);
 }
 
-/* Adds a batch, unless its step is longer than the best's by at least the factor by which the batch
- * is larger: then it gains nothing. */
+/* Adds a batch with the best of the layouts that the batch asked for rules out, unless its step is longer than the
+ * best's by at least the factor by which the batch is larger: then it gains nothing. */
 static void add_batch(GArray *out, const RhProblem *c, const RhPlanOptions *options,
                       const RhRehearsal *best, int64_t batch)
 {
@@ -33,6 +33,7 @@ static void add_batch(GArray *out, const RhProblem *c, const RhPlanOptions *opti
     near.job.global_batch = batch;
     own.top = 1;
     own.best_alone = true;
+    own.unlike = c;
     own.outside = false;
     own.seen = NULL;
     own.worth_s = best->step_time_s * larger / (1 + RH_NEAR_BATCH_GAIN);

@@ -1,11 +1,11 @@
 #pragma once
 /* Batches near the one that was asked for, which more of the GPUs divide: 512 samples of 48 GPUs rule out layouts that 480
- * and 528 have. */
+ * and 528 have, and these layouts alone are looked for. */
 #include "strategies/search/plan.h"
 
 typedef struct {
     int64_t batch;
-    RhRehearsal *r;   /* owned: the best that was rehearsed with it; NULL: none gains */
+    RhRehearsal *r;   /* owned: the best of the layouts that are looked for; NULL: none gains */
     double gain_frac; /* more tokens a second than the plan's best; 0: none gains */
 } RhNearBatch;
 

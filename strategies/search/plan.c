@@ -101,8 +101,8 @@ static void fill_with_bounds(RhFunnel *f)
 /* Did the search end without a layout within the memory budget? */
 static bool found_none(RhFunnel *f)
 {
-    return !f->o->listed && !rh_funnel_out_of_time(f) && f->main.entries->len == 0 &&
-           f->main.heap->len == 0;
+    return !f->o->listed && !f->o->unlike && !rh_funnel_out_of_time(f) &&
+           f->main.entries->len == 0 && f->main.heap->len == 0;
 }
 
 /* Lists the cuts again, and all that fits or nearly does. */
@@ -293,8 +293,10 @@ static void search_begin(Search *s, const RhProblem *c, const RhPlanOptions *opt
     f->cache = rh_bound_new(c);
     f->cache->deadline = deadline;
     begin_processes(s);
-    if (!s->o.listed)
+    if (!s->o.listed) {
         f->layouts = rh_space_new(c, s->o.constraints, s->o.constraints_count, deadline);
+        rh_space_leave_out(f->layouts, s->o.unlike);
+    }
     f->space = rh_layout_store_new();
     f->room = rh_memory_budget(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
     /* what exceeds the budget is only shown beside rows, or where nothing else fits */
@@ -350,7 +352,7 @@ static bool search_all(RhFunnel *f, GError **error)
     else
         screen_all(f);
     search_and_prove(f);
-    if (!has_legal(f) && !rh_funnel_out_of_time(f)) {
+    if (!f->o->unlike && !has_legal(f) && !rh_funnel_out_of_time(f)) {
         rh_suggest_no_layout(f->c, f->o, f->deadline, error);
         return false;
     }

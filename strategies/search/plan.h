@@ -47,6 +47,9 @@ typedef struct {
         best_alone; /* neither a layout over the budget nor near misses nor changes are looked for */
     bool unperformed; /* the best is left as the search found it: rh_plan_perform */
     bool outside;     /* what is outside of the search is tried on the first row (unsearched.h) */
+    const RhProblem *
+        unlike; /* layouts whose cut (space.h) this problem allows too are left out; NULL: none are; then
+                                a plan without entries is no error */
     double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */

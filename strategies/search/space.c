@@ -5,6 +5,7 @@
 
 struct RhSpace {
     const RhProblem *c;
+    const RhProblem *unlike; /* cuts that it allows too are left out; NULL: none are */
     bool whole;
     const RhFrameworkRules *framework; /* of the problem's stack; NULL: it runs every legal
                                         * layout */
@@ -275,6 +276,11 @@ RhSpace *rh_space_new(const RhProblem *c, const RhConstraint *constraints, int32
     return space;
 }
 
+void rh_space_leave_out(RhSpace *space, const RhProblem *other)
+{
+    space->unlike = other;
+}
+
 void rh_space_free(RhSpace *space)
 {
     if (!space)
@@ -305,10 +311,22 @@ static void found_layout(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, 
         space->over |= !visit(l, user);
 }
 
+/* Do the rules that read knobs of a cut alone allow the cut for another problem of the same stack?
+ */
+static bool allows_cut(const RhSpace *space, const RhProblem *other, const RhLayout *cut)
+{
+    for (int32_t i = 0; rh_train_rules[i].legal; i++)
+        if ((rh_train_rules[i].given & ~space->of_cuts) == 0 &&
+            !rh_train_rules[i].legal(other, cut))
+            return false;
+    return !rh_framework_refusal_given(space->framework, other, cut, space->of_cuts);
+}
+
 static void found_cut(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, void *user)
 {
     if (rh_train_is_canonical(space->c, l, space->of_cuts) &&
-        !rh_framework_refusal_given(space->framework, space->c, l, space->of_cuts))
+        !rh_framework_refusal_given(space->framework, space->c, l, space->of_cuts) &&
+        !(space->unlike && allows_cut(space, space->unlike, l)))
         space->over |= !visit(l, user);
 }
 

@@ -40,6 +40,8 @@ RhSpace *rh_space_new(const RhProblem *c, const RhConstraint *constraints, int32
                       RhDeadline deadline);
 void rh_space_free(RhSpace *space);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSpace, rh_space_free)
+/* Leaves out the cuts that another problem of the same stack (borrowed) allows as well; NULL: none. */
+void rh_space_leave_out(RhSpace *space, const RhProblem *other);
 /* Every cut; the other knobs stand at their defaults, or where they are fixed. Some cuts have no
  * legal layout. */
 void rh_space_walk_cuts(RhSpace *space, RhSpaceVisit visit, void *user);

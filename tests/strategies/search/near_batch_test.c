@@ -46,6 +46,7 @@ static void a_near_batch_that_gains_is_planned(void)
             continue;
         gains++;
         CU_ASSERT_TRUE(n->gain_frac >= RH_NEAR_BATCH_GAIN);
+        CU_ASSERT_FALSE(rh_train_legal(&k.c, &n->r->layout, NULL));
         RH_CHECK_CLOSE(n->r->tokens_per_s_per_gpu / best->tokens_per_s_per_gpu, 1 + n->gain_frac,
                        1e-12);
     }
@@ -56,11 +57,75 @@ static void a_near_batch_that_gains_is_planned(void)
     CU_ASSERT_EQUAL(none->len, 0);
 }
 
+static bool append_cut(const RhLayout *cut, void *user)
+{
+    g_array_append_vals(user, cut, 1);
+    return true;
+}
+
+static GArray *cuts_of(const RhProblem *c, const RhProblem *unlike)
+{
+    g_autoptr(RhSpace) space = rh_space_new(c, NULL, 0, (RhDeadline){0});
+    GArray *cuts = g_array_new(FALSE, TRUE, sizeof(RhLayout));
+    rh_space_leave_out(space, unlike);
+    rh_space_walk_cuts(space, append_cut, cuts);
+    return cuts;
+}
+
+/* 60 samples of 16 GPUs: cuts of 64 samples are those of both batches and those that 60 rule out, none of them twice; of
+ * a cut, `vpp` alone may still be wrong (the schedule's own number is not set yet), so it is set here. */
+static void what_the_asked_batch_allows_is_left_out(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 60, 2048);
+    RhProblem near = k.c;
+    near.job.global_batch = 64;
+    g_autoptr(GArray) all = cuts_of(&near, NULL), left = cuts_of(&near, &k.c);
+    CU_ASSERT_TRUE(left->len > 0 && left->len < all->len);
+    guint at = 0;
+    for (guint i = 0; i < all->len; i++) {
+        const RhLayout *cut = &g_array_index(all, RhLayout, i);
+        bool is_left = at < left->len && rh_layout_equal(cut, &g_array_index(left, RhLayout, at));
+        int64_t share = (int64_t)cut->dp * cut->microbatch, m = k.c.job.global_batch / share;
+        bool divides = k.c.job.global_batch % share == 0;
+        at += is_left;
+        if (!divides)
+            CU_ASSERT_TRUE(is_left);
+        if (divides && cut->pp == 1)
+            CU_ASSERT_FALSE(is_left);
+        if (divides && is_left)
+            CU_ASSERT_TRUE(m % cut->pp != 0 || m < 2 * cut->pp);
+    }
+    CU_ASSERT_EQUAL(at, left->len);
+    g_autoptr(GArray) none = cuts_of(&near, &near);
+    CU_ASSERT_EQUAL(none->len, 0);
+}
+
+/* Where the near batch's own best is a layout that the asked batch rules out, it is the one that is found. */
+static void the_best_that_is_ruled_out_is_found(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 63, 2048);
+    RhPlanOptions options = {.top = 1, .gap_frac = 0.001, .risk_frac = 0.05, .best_alone = true};
+    g_autoptr(RhPlan) asked = rh_plan(&k.c, &options, NULL);
+    g_autoptr(GArray) near = rh_near_batches_plan(&k.c, &options, asked);
+    RhProblem even = k.c;
+    even.job.global_batch = 64;
+    g_autoptr(RhPlan) plan = rh_plan(&even, &options, NULL);
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    CU_ASSERT_FALSE_FATAL(rh_train_legal(&k.c, &best->layout, NULL));
+    const RhNearBatch *found = &g_array_index(near, RhNearBatch, near->len - 1);
+    CU_ASSERT_EQUAL(found->batch, 64);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(found->r);
+    RH_CHECK_CLOSE(found->r->step_time_s, best->step_time_s, 1e-3);
+}
+
 int main(void)
 {
-    return rh_test_main("near_batch", (RhTest[]){{"multiples_of_the_largest_part_are_near",
-                                                  multiples_of_the_largest_part_are_near},
-                                                 {"a_near_batch_that_gains_is_planned",
-                                                  a_near_batch_that_gains_is_planned},
-                                                 {0}});
+    return rh_test_main(
+        "near_batch",
+        (RhTest[]){
+            {"multiples_of_the_largest_part_are_near", multiples_of_the_largest_part_are_near},
+            {"a_near_batch_that_gains_is_planned", a_near_batch_that_gains_is_planned},
+            {"what_the_asked_batch_allows_is_left_out", what_the_asked_batch_allows_is_left_out},
+            {"the_best_that_is_ruled_out_is_found", the_best_that_is_ruled_out_is_found},
+            {0}});
 }
