@@ -70,6 +70,7 @@ typedef struct {
     const Opening *o;
     RhLayout layout; /* without recomputation */
     GArray *fit;     /* RhRecompute: sets that keep within what is ranked, all layers of each */
+    uint32_t needed; /* modules without which no set of modules fits, nor nearly */
     bool layers_fit; /* some, but not all, recomputed layers fit */
 } Choosing;
 
@@ -187,6 +188,10 @@ static void choose(Choosing *choosing, RhRecomputeChoice choice)
     RhLayout l = choosing->layout;
     bool every = f->o->exhaustive || rh_funnel_by_memory(f);
     bool whole = choice.recompute == RH_RECOMPUTE_FULL;
+    if (!whole && (choosing->needed & ~(uint32_t)choice.recompute) != 0) {
+        o->f->lacks_memory = true;
+        return;
+    }
     l.recompute = choice.recompute;
     l.recomputed_layers_count = choice.layers_count;
     if (!every &&
@@ -245,42 +250,57 @@ static void add_instead(const Opening *o, const RhLayout *shares, const GArray *
     }
 }
 
-/* Can any choice of recomputation fit, or nearly? Tries all modules, whole layers, and the knob
- * that replaces recomputation. */
-static bool may_fit(const Opening *o, const RhLayout *shares)
+/* Does the layout fit, or nearly, with these modules recomputed? */
+static bool fits_with(const Opening *o, const RhLayout *shares, uint32_t modules)
 {
-    const RhFunnel *f = o->f;
-    const GArray *choices = rh_space_recompute_choices(f->layouts);
-    uint32_t all = 0;
-    bool full = false;
-    for (guint i = 0; i < choices->len; i++) {
-        RhRecomputeChoice choice = g_array_index(choices, RhRecomputeChoice, i);
-        full |= choice.recompute == RH_RECOMPUTE_FULL;
-        all |= choice.recompute == RH_RECOMPUTE_FULL ? 0 : (uint32_t)choice.recompute;
-    }
     RhLayout l = *shares;
     RhTrainMemory m;
-    const double most_bytes = f->listed_bytes;
-    l.recompute = (RhRecompute)all;
-    if (rh_bound_memory_within(f->cache, &l, most_bytes, &m))
-        return true;
-    l.recompute = RH_RECOMPUTE_FULL;
-    if (full && rh_bound_memory_within(f->cache, &l, most_bytes, &m))
-        return true;
-    return find_instead(o, shares, most_bytes, 0, &l) > 0;
+    l.recompute = (RhRecompute)modules;
+    return rh_bound_memory_within(o->f->cache, &l, o->f->listed_bytes, &m);
+}
+
+/* Returns the modules that sets may recompute; *full: whole layers may be, too. */
+static uint32_t modules_of(const RhFunnel *f, bool *full)
+{
+    const GArray *choices = rh_space_recompute_choices(f->layouts);
+    uint32_t all = 0;
+    *full = false;
+    for (guint i = 0; i < choices->len; i++) {
+        RhRecomputeChoice choice = g_array_index(choices, RhRecomputeChoice, i);
+        *full |= choice.recompute == RH_RECOMPUTE_FULL;
+        all |= choice.recompute == RH_RECOMPUTE_FULL ? 0 : (uint32_t)choice.recompute;
+    }
+    return all;
+}
+
+/* Can any choice of recomputation fit, or nearly? Tries all modules, whole layers, and the knob
+ * that replaces recomputation. *needed: the modules without which no set fits; all bits: none does.
+ * What is recomputed is not kept, so a set needs no more memory than a part of it. */
+static bool may_fit(const Opening *o, const RhLayout *shares, uint32_t *needed)
+{
+    bool full;
+    uint32_t all = modules_of(o->f, &full);
+    RhLayout l;
+    *needed = fits_with(o, shares, all) ? 0 : ~0u;
+    for (uint32_t left = *needed ? 0 : all; left; left &= left - 1)
+        if (!fits_with(o, shares, all & ~(left & -left)))
+            *needed |= left & -left;
+    return *needed != ~0u || (full && fits_with(o, shares, RH_RECOMPUTE_FULL)) ||
+           find_instead(o, shares, o->f->listed_bytes, 0, &l) > 0;
 }
 
 /* Lists the choices of recomputation of a layout of which all else is set. */
 static void choose_recompute(const Opening *o, const RhLayout *shares)
 {
     RhFunnel *f = o->f;
-    if (!may_fit(o, shares)) {
+    uint32_t needed;
+    if (!may_fit(o, shares, &needed)) {
         f->lacks_memory = true;
         return;
     }
     const GArray *choices = rh_space_recompute_choices(f->layouts);
     g_autoptr(GArray) fit = g_array_new(FALSE, FALSE, sizeof(RhRecompute));
-    Choosing choosing = {.o = o, .layout = *shares, .fit = fit};
+    Choosing choosing = {.o = o, .layout = *shares, .fit = fit, .needed = needed};
     for (guint i = 0; i < choices->len && !rh_funnel_out_of_time(f); i++)
         choose(&choosing, g_array_index(choices, RhRecomputeChoice, i));
     add_instead(o, shares, fit);
