@@ -64,9 +64,9 @@ typedef struct {
     const char *shard, *folder, *retry;
     bool resumed;
     /* rl-plan */
-    const char *algorithm, *placement, *transport, *generate;
+    const char *algorithm, *placement, *transport, *generate, *sent;
     int64_t prompts, samples, minibatch, epochs, train_gpus;
-    double ahead, reward_s, pack_tokens;
+    double ahead, reward_s, pack_tokens, changed_frac;
     bool reference_disabled, served_log_probs;
     /* explain */
     const char *term, *why_not;

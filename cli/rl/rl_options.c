@@ -108,6 +108,8 @@ bool rh_rl_words_search(const RhArguments *a, RhRlPlanOptions *o, GError **error
     if (!o->transport || o->transport->shared)
         return rh_fail_unknown(error, "weight transport", a->transport,
                                rh_weight_transport_names());
+    o->sent = a->sent ? rh_recipe_by_name(a->sent) : NULL;
+    o->changed_frac = a->changed_frac;
     o->ahead = a->ahead;
     if (o->ahead > AHEAD_MOST)
         return rh_fail(error, RH_ERROR_USAGE, "--ahead %g: at most %d steps", o->ahead, AHEAD_MOST);

@@ -61,6 +61,8 @@ static bool load(Query *q, GError **error)
         return rh_fail(error, RH_ERROR_USAGE, "%s makes no tokens: there is nothing to reward",
                        q->in->model->name);
     q->server = rh_server_load(q->options.given.server, error);
+    if (q->server)
+        rh_rl_server_adds_log_probs(q->server);
     return q->server != NULL;
 }
 
@@ -202,9 +204,15 @@ static const RhOption own[] = {
               "fixed keys of the servers, like server=sglang,tp2,batch=512; the others are "
               "searched (server=vllm)"),
     RH_OPTION(transport, "transport", 0, RH_OPTION_TEXT, "NAME",
-              "how weights get to servers on other GPUs: broadcast, or pipelined (in buckets that "
-              "are gathered while others are sent)",
+              "how weights get to servers on other GPUs: broadcast (tensor by tensor), pipelined "
+              "(in buckets that are gathered while others are sent), engine (by way of host "
+              "memory), or delta (those that changed)",
               .names = rh_weight_transport_names, .otherwise = "broadcast"),
+    RH_OPTION(changed_frac, "changed", 0, RH_OPTION_QUANTITY, "2%",
+              "weights that a step changes, for --transport delta", .otherwise = "2%",
+              .quantity = RH_QUANTITY_FRAC, .positive = true),
+    RH_OPTION(sent, "sent", 0, RH_OPTION_CHOICE, "TYPE",
+              "format of weights on their way (that of --dtype)", .choices = "bf16|fp8|fp8-block"),
     RH_OPTION(pack_tokens, "pack", 0, RH_OPTION_QUANTITY, "32k",
               "tokens of a packed micro-batch at most (twice the longest sample)",
               .quantity = RH_QUANTITY_TOKENS, .positive = true),

@@ -39,6 +39,7 @@ static void put_entry(RhJsonWriter *w, const RhRlEntry *e)
     rh_json_put_number(w, "forward_s", e->times.forward_s);
     rh_json_put_number(w, "updates_s", e->times.update_s);
     rh_json_put_number(w, "weights_gather_s", e->weights.gather_s);
+    rh_json_put_number(w, "weights_handle_s", e->weights.handle_s);
     rh_json_put_number(w, "weights_send_s", e->weights.send_s);
     rh_json_put_number(w, "weights_sync_s", e->weights.sync_s);
     rh_json_put_number(w, "states_copy_s", e->times.to_train_s);

@@ -100,6 +100,11 @@ static void append_parts(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
     if (e->ahead > 0)
         g_string_append_printf(line, ", waiting for answers %s", waits);
     rh_text_wrap(out, line->str, 4, 79);
+    if (a->verbosity < 1)
+        return;
+    g_autofree char *weights =
+        g_strdup_printf("  weights: %s; %s", e->transport->about, e->transport->source);
+    rh_text_wrap(out, weights, 4, 79);
 }
 
 /* Appends how old answers are. At most prompts x (ahead + 1) are under way, which by Little's law

@@ -17,6 +17,19 @@ int64_t rh_rl_updates(const RhRlJob *job)
     return job->epochs * ((samples + each - 1) / each);
 }
 
+/* Of a layer beside its experts: four projections of attention, those of a dense or shared network, norms. */
+#define LAYER_TENSORS 10
+
+int64_t rh_rl_weight_matrices(const RhModel *model)
+{
+    int64_t sum = 3; /* embedding, last norm, head */
+    for (int32_t i = 0; i < model->layers_count; i++) {
+        const RhLayerKind *kind = &model->kinds[model->kind_of_layer[i]];
+        sum += LAYER_TENSORS + (int64_t)kind->experts * (kind->ffn_gated ? 3 : 2);
+    }
+    return sum;
+}
+
 int32_t rh_rl_takes(const RhRlJob *job)
 {
     int64_t each = rh_rl_update_samples(job);

@@ -4,6 +4,7 @@
  * In a step servers answer every prompt several times (a *group*), each answer gets a reward, and
  * the trainer updates the weights once or several times (minibatches). Knows nothing of GPUs. */
 #include "workloads/document_packing.h"
+#include "workloads/model.h"
 #include "workloads/requests.h"
 
 /* Computation of an algorithm beside answers: passes over all tokens of a step, in passes of the
@@ -55,6 +56,8 @@ int64_t rh_rl_updates(const RhRlJob *job);
 /* Returns how many batches of a step the trainer may take one by one as groups are ready: one for
  * each update where an update has whole groups and each sample is used once; else 1. */
 int32_t rh_rl_takes(const RhRlJob *job);
+/* Returns the number of matrices and vectors that a model's file holds, those of each expert by themselves. */
+int64_t rh_rl_weight_matrices(const RhModel *model);
 /* Returns the number of passes forward over all tokens of a step. */
 int32_t rh_rl_forwards(const RhRlJob *job);
 

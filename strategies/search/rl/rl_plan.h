@@ -61,6 +61,8 @@ typedef struct {
     int32_t train_gpus;        /* 0: every split by nodes, or by parts of few nodes */
     int64_t pack_tokens;       /* of a packed sample at most; 0: twice the longest sample */
     const RhWeightTransport *transport; /* between GPUs apart */
+    const RhRecipe *sent; /* whose operands are the format on the way; NULL: that of the servers */
+    double changed_frac;  /* of the weights, in a step: what deltas send */
     int32_t top, jobs;
     double timeout_s;
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
@@ -91,6 +93,8 @@ bool rh_rl_trainer_find(const RhRlPlanOptions *options, const RhRlTokens *tokens
  * if none does, caller frees. */
 void rh_rl_servers_list(const RhRlPlanOptions *options, const RhRlTokens *tokens, int32_t gpus,
                         GArray *out, char **why);
+/* Adds what answers with the log-probabilities of their tokens, as trainers want them, cost a server's host. */
+void rh_rl_server_adds_log_probs(RhServer *server);
 RhServing rh_rl_serving(const RhRlPlanOptions *options);
 /* Sets the times beside generation, and the bound. Returns false where it cannot be: no host memory
  * for the states of a trainer that shares its GPUs. */

@@ -11,6 +11,11 @@ try() {
 try "${small[@]}"
 try "${small[@]}" --placement async --ahead 0.5 --train-gpus 4 -s tp2 --generate tp1,batch=64 \
     --served-log-probs --algorithm ppo --minibatch 64 --transport pipelined --set price_per_gpu_hour=2USD
+for t in engine delta; do
+    try "${small[@]}" --placement one-off --train-gpus 4 --transport $t --sent fp8 --changed 1% -v |
+        sed -n '/^  weights:/,/^[^ ]/p' | sed '$d'
+done
+try "${small[@]}" --transport delta --changed 200%
 rehearse rl-plan "${job[@]}" "${small[@]}" --json -j 1 >a.json
 rehearse rl-plan "${job[@]}" "${small[@]}" -j 2 -o b.json >text.txt
 sed 's/"-j", "[12]", //; s/"--json", //' a.json >c.json

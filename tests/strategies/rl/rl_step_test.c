@@ -226,15 +226,73 @@ static void buckets_overlap(void)
                             *pipelined = rh_weight_transport_by_name("pipelined");
     double before_s = 0;
     for (double bytes = 1e9; bytes < 1e12; bytes *= 10) {
-        RhWeightRoute route = {p, bytes, 32, 32, 32};
+        RhWeightRoute route = {p, bytes, 32, 32, 32, 400, 0.02};
         RhWeightTimes a = broadcast->times(&route), b = pipelined->times(&route);
-        RH_CHECK_CLOSE(a.sync_s, a.gather_s + a.send_s, 1e-12);
+        RH_CHECK_CLOSE(a.sync_s, a.gather_s + a.handle_s + a.send_s, 1e-12);
         CU_ASSERT_TRUE(b.sync_s <= a.sync_s + 1e-12);
-        CU_ASSERT_TRUE(b.sync_s >= fmax(b.gather_s, b.send_s));
+        CU_ASSERT_TRUE(b.sync_s >= fmax(fmax(b.gather_s, b.send_s), b.handle_s));
         /* no link of one GPU carries all bytes sooner */
         CU_ASSERT_TRUE(a.send_s >= bytes / p->nvlink_bytes_per_s.value);
         CU_ASSERT_TRUE(a.sync_s > before_s);
         before_s = a.sync_s;
+    }
+}
+
+typedef struct {
+    const char *model, *platform, *transport;
+    int32_t gpus, shards, first; /* of servers; that hold a copy; the first GPU of servers */
+    double param_bytes, changed_frac, published_s, off_frac;
+} PublishedSync;
+
+/* Transports beside published synchronisations: the rows that constants were fitted to (off by 3 % at most) and
+ * others, each as far off as its transport says.
+ * Sources: verl 1dda039b9, docs/advance/delta_weight_sync.md and fully_async.md; MoonshotAI/checkpoint-engine
+ * 59a3c4f, README.md (H800 and H20 stand as H100 of the same links). */
+static void transports_are_near_published_runs(void)
+{
+    static const PublishedSync rows[] = {
+        {"qwen2.5-32b", "dgx-h100:4", "broadcast", 16, 16, 16, 2, 0, 14.2, 0.03},
+        {"qwen2.5-72b", "dgx-h100:8", "broadcast", 32, 32, 32, 2, 0, 28.8, 0.15},
+        {"qwen3-30b-a3b", "dgx-h100:4", "pipelined", 16, 8, 16, 2, 0, 4.38, 0.25},
+        {"qwen3-235b-a22b", "dgx-h100:16", "pipelined", 64, 64, 64, 2, 0, 23.7, 0.25},
+        {"deepseek-v3", "dgx-h100:4", "engine", 16, 16, 16, 1, 0, 10.19, 0.25},
+        {"deepseek-v3", "dgx-h100:64", "engine", 256, 256, 256, 1, 0, 11.33, 0.25},
+        {"qwen2.5-32b", "dgx-h100:4", "delta", 16, 16, 16, 2, 0.02, 6.2, 0.03},
+        {"qwen2.5-72b", "dgx-h100:8", "delta", 32, 32, 32, 2, 0.02, 12.5, 0.15},
+        {"qwen3-235b-a22b", "dgx-h100:10", "delta", 16, 64, 64, 2, 0.00035, 13.2, 0.03},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const PublishedSync *row = &rows[i];
+        g_autoptr(RhPlatform) p = rh_platform_load(row->platform, NULL);
+        g_autoptr(RhModel) model = rh_model_load(row->model, NULL);
+        CU_ASSERT_FATAL(p && model);
+        RhWeightRoute route = {p,
+                               (double)rh_model_params(model) * row->param_bytes,
+                               row->shards,
+                               row->first,
+                               row->gpus,
+                               rh_rl_weight_matrices(model),
+                               row->changed_frac};
+        double sync_s = rh_weight_transport_by_name(row->transport)->times(&route).sync_s;
+        printf("%s by %s: %.2f s, published %.2f s\n", row->model, row->transport, sync_s,
+               row->published_s);
+        RH_CHECK_CLOSE(sync_s, row->published_s, row->off_frac);
+    }
+}
+
+/* A transport of parts of the weights takes longer with more of them, and servers stand still no longer than
+ * the trainer waits. */
+static void a_delta_grows_with_what_changed(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:8", NULL);
+    double before_s = 0;
+    for (double changed_frac = 0.001; changed_frac < 1; changed_frac *= 4) {
+        RhWeightRoute route = {p, 64e9, 32, 32, 32, 700, changed_frac};
+        RhWeightTimes t = rh_weight_transport_by_name("delta")->times(&route);
+        CU_ASSERT_TRUE(t.sync_s > before_s && t.pause_s <= t.sync_s);
+        before_s = t.sync_s;
+        t = rh_weight_transport_by_name("engine")->times(&route);
+        CU_ASSERT_TRUE(t.pause_s < t.sync_s);
     }
 }
 
@@ -251,6 +309,8 @@ int main(void)
         {"lengths_are_as_asked", lengths_are_as_asked},
         {"updates_and_passes_are_counted", updates_and_passes_are_counted},
         {"buckets_overlap", buckets_overlap},
+        {"transports_are_near_published_runs", transports_are_near_published_runs},
+        {"a_delta_grows_with_what_changed", a_delta_grows_with_what_changed},
         {NULL, NULL},
     };
     return rh_test_main("rl_step", tests);

@@ -110,6 +110,29 @@ static void few_nodes_are_split_in_parts(void)
     close_case(&c);
 }
 
+/* Servers that are asked to be wider than a node are, and only they. */
+static void servers_are_as_wide_as_asked(void)
+{
+    Case c;
+    open_case(&c);
+    rh_platform_free(c.hardware);
+    c.hardware = rh_platform_load("dgx-h100:2", NULL);
+    c.options.hardware = c.hardware;
+    g_autoptr(RhRequests) drawn = rh_rl_requests(&c.job, c.job.prompts);
+    RhRlTokens tokens = rh_rl_tokens(drawn, 256);
+    for (int32_t tp = 0; tp <= 16; tp += 16) {
+        g_autoptr(GArray) servers = g_array_new(FALSE, FALSE, sizeof(RhRlServers));
+        c.options.given.pools[0].tp = tp;
+        rh_rl_servers_list(&c.options, &tokens, 16, servers, NULL);
+        CU_ASSERT_TRUE(servers->len > 0);
+        for (guint i = 0; i < servers->len; i++) {
+            const RhPool *pool = &g_array_index(servers, RhRlServers, i).deployment.pools[0];
+            CU_ASSERT_TRUE(tp > 0 ? pool->tp == tp : pool->tp <= 8);
+        }
+    }
+    close_case(&c);
+}
+
 /* A forward pass is a part of an update, and its kernels are a third of the FLOPs. */
 static void forward_is_a_part_of_an_update(void)
 {
@@ -235,6 +258,7 @@ int main(void)
     static const RhTest tests[] = {
         {"bounds_are_below_steps", bounds_are_below_steps},
         {"few_nodes_are_split_in_parts", few_nodes_are_split_in_parts},
+        {"servers_are_as_wide_as_asked", servers_are_as_wide_as_asked},
         {"forward_is_a_part_of_an_update", forward_is_a_part_of_an_update},
         {"a_critic_is_trained_too", a_critic_is_trained_too},
         {"what_does_not_fit_is_said", what_does_not_fit_is_said},
