@@ -66,7 +66,7 @@ typedef struct {
     /* rl-plan */
     const char *algorithm, *placement, *transport, *generate, *sent;
     int64_t prompts, samples, minibatch, epochs, train_gpus;
-    double ahead, reward_s, pack_tokens, changed_frac;
+    double ahead, reward_s, pack_tokens, changed_frac, begun_frac, useful_frac;
     bool reference_disabled, served_log_probs;
     /* explain */
     const char *term, *why_not;

@@ -8,9 +8,11 @@
 #include "strategies/rl/algorithms/algorithms.h"
 #include "strategies/rl/placements/placements.h"
 
-#define AHEAD_MOST  64
-#define TOKENS_MOST (1 << 26)
-#define GROUPS_MOST (1 << 24) /* samples of a step */
+#define BEGUN_MOST   16
+#define USEFUL_LEAST 0.05
+#define AHEAD_MOST   64
+#define TOKENS_MOST  (1 << 26)
+#define GROUPS_MOST  (1 << 24) /* samples of a step */
 
 static bool fail_lengths(const char *text, const char *what, GError **error)
 {
@@ -68,11 +70,20 @@ bool rh_rl_words_job(const RhArguments *a, RhRlJob *job, RhRequests **lengths, G
                      .reference = !a->reference_disabled,
                      .served_log_probs = a->served_log_probs,
                      .reward_s = a->reward_s,
+                     .begun_frac = a->begun_frac,
+                     .useful_frac = a->useful_frac,
                      .seed = (uint64_t)a->seed};
     if (rh_rl_step_samples(job) > GROUPS_MOST)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--prompts %d: with %d samples each a step has more than %d", job->prompts,
                        job->samples, GROUPS_MOST);
+    if (job->begun_frac < 1 || job->begun_frac > BEGUN_MOST || job->useful_frac < USEFUL_LEAST)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s: a batch begins with 1 to %d times the prompts, and at least %g %% of them "
+            "are useful",
+            job->useful_frac < USEFUL_LEAST ? "--useful" : "--begin", BEGUN_MOST,
+            100 * USEFUL_LEAST);
     if (job->minibatch > rh_rl_step_samples(job))
         return rh_fail(error, RH_ERROR_USAGE,
                        "--minibatch %d: a step has %" G_GINT64_FORMAT " samples\n"
@@ -117,6 +128,11 @@ bool rh_rl_words_search(const RhArguments *a, RhRlPlanOptions *o, GError **error
         return rh_fail(error, RH_ERROR_USAGE,
                        "--ahead: it is of asynchronous placements, not of %s\n"
                        "help: --placement async",
+                       o->only->name);
+    if (a->begun_frac > 1 && o->only && o->only->streams)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--begin: %s has no batches of which some answers could be dropped\n"
+                       "help: --placement one-off",
                        o->only->name);
     o->train_gpus = (int32_t)a->train_gpus;
     o->pack_tokens = (int64_t)a->pack_tokens;

@@ -160,7 +160,8 @@ static const RhOption own[] = {
     RH_OPTION(prompts, "prompts", 0, RH_OPTION_INTEGER, "N", "prompts of a step", .required = true,
               .low = 1, .high = 1 << 22),
     RH_OPTION(samples, "samples", 0, RH_OPTION_INTEGER, "N",
-              "answers to each prompt (grpo 16, rloo 4, ppo 1)", .low = 1, .high = 1 << 16),
+              "answers to each prompt (grpo and dapo 16, rloo 4, ppo 1)", .low = 1,
+              .high = 1 << 16),
     RH_OPTION(lengths, "lengths", 0, RH_OPTION_TEXT, "LIST",
               "tokens: in=512,out=4k; answers with a long tail: sigma=0.8 (deviation of the "
               "logarithm), max=16k (limit of an answer); in-min=100: prompts from 100 to in",
@@ -175,7 +176,7 @@ static const RhOption own[] = {
     RH_OPTION(skip_bad, "skip-bad", 0, RH_OPTION_FLAG, NULL,
               "skip malformed lines of --requests, and say how many"),
     RH_OPTION(algorithm, "algorithm", 0, RH_OPTION_TEXT, "NAME",
-              "grpo, rloo, or ppo (with a critic and a reward model of the same size)",
+              "grpo, dapo, rloo, or ppo (with a critic and a reward model of the same size)",
               .names = rh_rl_algorithm_names, .otherwise = "grpo"),
     RH_OPTION(minibatch, "minibatch", 0, RH_OPTION_INTEGER, "N",
               "samples of an update (all of a step)", .low = 1, .high = 1 << 24),
@@ -188,6 +189,14 @@ static const RhOption own[] = {
               "old log-probabilities are those of the servers, without a pass of the trainer"),
     RH_OPTION(reward_s, "reward", 0, RH_OPTION_QUANTITY, "2s",
               "from an answer to its reward: a rule, a sandbox (none)", .quantity = RH_QUANTITY_S),
+    RH_OPTION(begun_frac, "begin", 0, RH_OPTION_QUANTITY, "1.5",
+              "prompts that a batch begins for each that is trained on; what is still written when "
+              "enough have their rewards is dropped (not in async)",
+              .otherwise = "1", .quantity = RH_QUANTITY_COUNT, .positive = true),
+    RH_OPTION(useful_frac, "useful", 0, RH_OPTION_QUANTITY, "60%",
+              "prompts whose answers differ in their rewards; the others are replaced (dynamic "
+              "sampling)",
+              .otherwise = "100%", .quantity = RH_QUANTITY_FRAC, .positive = true),
     RH_OPTION(placement, "placement", 0, RH_OPTION_TEXT, "NAME",
               "colocated (turns on the same GPUs), apart (turns), one-off, async, or any",
               .names = rh_rl_placement_names, .otherwise = "any"),

@@ -44,6 +44,8 @@ static void put_entry(RhJsonWriter *w, const RhRlEntry *e)
     rh_json_put_number(w, "weights_sync_s", e->weights.sync_s);
     rh_json_put_number(w, "states_copy_s", e->times.to_train_s);
     rh_json_put_number(w, "trainer_waits_s", s->spent_s[RH_RL_WAITS]);
+    rh_json_put_number(w, "groups_begun_count", s->begun);
+    rh_json_put_number(w, "groups_dropped_count", s->dropped);
     rh_json_put_number(w, "age_mean_count", s->age_mean);
     rh_json_put_number(w, "age_p99_count", s->age_p99);
     rh_json_put_number(w, "under_way_mean_count", s->under_way_mean);

@@ -107,6 +107,19 @@ static void append_parts(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
     rh_text_wrap(out, weights, 4, 79);
 }
 
+/* Appends what generation throws away. */
+static void append_dropped(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
+{
+    const RhRlJob *job = a->options->job;
+    if (job->begun_frac <= 1 && job->useful_frac >= 1)
+        return;
+    g_autofree char *line = g_strdup_printf(
+        "  prompts a step: %.0f begun, %d trained on, %.0f dropped (all rewards alike, or others were "
+        "there first)",
+        e->step.begun, job->prompts, e->step.dropped);
+    rh_text_wrap(out, line, 4, 79);
+}
+
 /* Appends how old answers are. At most prompts x (ahead + 1) are under way, which by Little's law
  * bounds their mean. */
 static void append_staleness(GString *out, const RhRlEntry *e)
@@ -143,6 +156,7 @@ static void append_best(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
     rh_text_wrap(out, line->str, 2, 79);
     append_split(out, e);
     append_parts(out, a, e);
+    append_dropped(out, a, e);
     append_staleness(out, e);
 }
 

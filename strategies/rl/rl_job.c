@@ -133,6 +133,38 @@ RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
     return requests;
 }
 
+typedef struct {
+    int32_t group, longest;
+} GroupLength;
+
+static int by_longest(const void *a, const void *b)
+{
+    const GroupLength *x = a, *y = b;
+    return x->longest != y->longest ? (x->longest > y->longest) - (x->longest < y->longest)
+                                    : (x->group > y->group) - (x->group < y->group);
+}
+
+void rh_rl_keep_first(const RhRlJob *job, RhRequests *requests)
+{
+    int32_t samples = job->samples, groups = (int32_t)requests->list->len / samples;
+    if (groups <= job->prompts)
+        return;
+    g_autofree GroupLength *lengths = g_new0(GroupLength, groups);
+    for (int32_t i = 0; i < groups * samples; i++) {
+        GroupLength *l = &lengths[i / samples];
+        l->group = i / samples;
+        l->longest = MAX(l->longest, g_array_index(requests->list, RhRequest, i).output_tokens);
+    }
+    qsort(lengths, (size_t)groups, sizeof *lengths, by_longest);
+    GArray *kept = g_array_new(FALSE, FALSE, sizeof(RhRequest));
+    for (int32_t i = 0; i < job->prompts; i++)
+        g_array_append_vals(kept,
+                            &g_array_index(requests->list, RhRequest, lengths[i].group * samples),
+                            (guint)samples);
+    g_array_unref(requests->list);
+    requests->list = kept;
+}
+
 /* Mean over updates of the longest sample in each. */
 static int64_t update_longest(const double *lengths, guint count, int64_t update)
 {

@@ -3,6 +3,8 @@
  *
  * In a step servers answer every prompt several times (a *group*), each answer gets a reward, and
  * the trainer updates the weights once or several times (minibatches). Knows nothing of GPUs. */
+#include <math.h>
+
 #include "workloads/document_packing.h"
 #include "workloads/model.h"
 #include "workloads/requests.h"
@@ -38,9 +40,20 @@ typedef struct {
     RhRlAnswers answer;
     const RhRequests *lengths; /* drawn from instead, borrowed; NULL: none */
     double reward_s;           /* from an answer to its reward */
+    double
+        begun_frac; /* groups that a batch begins, over prompts: what is still written when as many as are
+                          trained on have their rewards is dropped; 1: no more */
+    double
+        useful_frac; /* of groups: the others, whose answers all get one reward, teach nothing and
+                           are replaced (DAPO's dynamic sampling) */
     uint64_t seed;
 } RhRlJob;
 
+/* Returns the groups that a batch begins with. */
+static inline int32_t rh_rl_batch_groups(const RhRlJob *job)
+{
+    return (int32_t)ceil(job->prompts * job->begun_frac - 1e-9);
+}
 static inline int64_t rh_rl_step_samples(const RhRlJob *job)
 {
     return (int64_t)job->prompts * job->samples;
@@ -67,6 +80,10 @@ double rh_rl_median(double mean, double sigma, double most);
 /* Draws the requests of so many groups, those of a group one after another, with names for the
  * blocks of their common prompt. Caller frees. */
 RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups);
+
+/* Keeps the groups of a batch that are over first, those with the shortest longest answers, as many as are trained on;
+ * the others go. */
+void rh_rl_keep_first(const RhRlJob *job, RhRequests *requests);
 
 /* Tokens of a step as the trainer sees them. */
 typedef struct {

@@ -1,5 +1,6 @@
 #include "strategies/rl/rl_step.h"
 
+#include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -7,11 +8,22 @@
 #include "base/error.h"
 #include "sim/event_queue.h"
 
+#define SEED_OFFSET 9000011
+
 typedef struct {
     double t_start_s, t_ended_s, t_sent_s; /* of its last answer; servers have its update */
     int32_t left;                          /* answers that are not there yet */
     int32_t version, age; /* updates of the weights at its start; further ones until training */
+    int32_t batch;
+    bool useless, queued, dropped;
 } Group;
+
+/* Groups that begin together; it is open until as many useful ones as are trained on have their rewards. */
+typedef struct {
+    int32_t first, ready; /* its first group; useful ones with rewards */
+    bool open;
+    double t_begun_s, taken_s; /* from then until it is no longer open */
+} Batch;
 
 typedef enum { EVENT_REWARDED, EVENT_LOADED, EVENT_TRAINED, EVENT_SENT } EventKind;
 
@@ -23,7 +35,13 @@ typedef struct {
     int32_t *queue;                              /* groups with their rewards, in that order */
     int32_t queue_first, queue_taken, queue_end; /* of a step; taken of it; all */
     int32_t part;                                /* batches of the step that are trained */
-    int32_t ended;                               /* groups whose answers are all there */
+    int32_t ended;    /* groups whose answers are all there, or that were dropped */
+    int32_t rewarded; /* and have their rewards, or were dropped */
+    int32_t dropped, drop_next, drop_end; /* groups; requests that are looked at to be dropped */
+    Batch *batches;                       /* the last one begun is batches_count - 1 */
+    int32_t batches_count;
+    bool *answered; /* requests */
+    int32_t begun_at_warm, dropped_at_warm, begun_at_end, dropped_at_end;
     double t_s, paused_until_s;
     RhRlAct act; /* the trainer's, since act_s */
     double act_s;
@@ -92,12 +110,24 @@ static bool generates(const Sim *s)
     return s->ended < s->started;
 }
 
+/* Groups that are started, and whose update servers lack. */
+static int32_t under_way(const Sim *s)
+{
+    return s->started - s->trained - s->dropped;
+}
+
+/* Does what a batch begins depend on rewards? */
+static bool awaits_rewards(const Sim *s)
+{
+    return s->spec->job->begun_frac > 1 || s->spec->job->useful_frac < 1;
+}
+
 static void move_area(Sim *s, double t_s)
 {
     RhRlLevel level = {t_s, s->started - s->ended, s->queue_end - s->queue_taken};
     if (t_s > s->t_s)
         g_array_append_val(s->levels, level);
-    s->under_way_area += (t_s - s->t_s) * (s->started - s->trained);
+    s->under_way_area += (t_s - s->t_s) * under_way(s);
     s->t_s = t_s;
 }
 
@@ -127,9 +157,52 @@ static void on_sent(Sim *s, double t_s)
     if (s->steps_done == s->spec->warm) {
         s->area_at_warm = s->under_way_area;
         s->t_warm_s = t_s;
+        s->begun_at_warm = s->started;
+        s->dropped_at_warm = s->dropped;
     }
     s->area_at_end = s->under_way_area;
+    s->begun_at_end = s->started;
+    s->dropped_at_end = s->dropped;
     turn_to(s, RH_RL_WAITS, t_s);
+}
+
+static void drop(Sim *s, Group *g)
+{
+    g->dropped = true;
+    s->dropped++;
+}
+
+/* Drops what a batch has begun beside the groups that are trained on. */
+static void drop_rest(Sim *s, const Batch *b)
+{
+    for (int32_t i = b->first; i < s->started; i++) {
+        Group *g = &s->groups[i];
+        if (!g->queued && !g->dropped)
+            drop(s, g);
+    }
+    s->drop_next = b->first * s->spec->job->samples;
+    s->drop_end = s->started * s->spec->job->samples;
+}
+
+static void on_rewarded(Sim *s, int32_t number, double t_s)
+{
+    Group *g = &s->groups[number];
+    Batch *b = &s->batches[g->batch];
+    s->rewarded++;
+    if (g->dropped)
+        return;
+    if (g->useless) {
+        drop(s, g);
+        return;
+    }
+    g->queued = true;
+    s->queue[s->queue_end++] = number;
+    if (s->spec->placement->streams || ++b->ready < s->spec->job->prompts)
+        return;
+    b->open = false;
+    b->taken_s = t_s - b->t_begun_s;
+    if (awaits_rewards(s))
+        drop_rest(s, b);
 }
 
 static void on_event(Sim *s, const RhTimedEvent *event)
@@ -138,7 +211,7 @@ static void on_event(Sim *s, const RhTimedEvent *event)
     double t_s = event->t_s;
     switch ((EventKind)event->kind) {
     case EVENT_REWARDED:
-        s->queue[s->queue_end++] = event->who;
+        on_rewarded(s, event->who, t_s);
         break;
     case EVENT_LOADED:
         turn_to(s, RH_RL_TRAINS, t_s);
@@ -157,18 +230,42 @@ static void on_event(Sim *s, const RhTimedEvent *event)
 
 /* --- the pacer of the service --- */
 
-/* Groups that may start now: as many as the bound leaves, or a whole batch once none is under way. */
+/* Is there a batch that more groups may join? */
+static bool refills(const Sim *s)
+{
+    return awaits_rewards(s) && s->batches_count > 0 && s->batches[s->batches_count - 1].open;
+}
+
+/* Groups of a batch that may start now: all at once when none is under way; where the rewards of one leave
+ * too few that are useful, as many again. */
+static int32_t batch_free(const Sim *s)
+{
+    int32_t prompts = s->spec->job->prompts;
+    int32_t room = (int32_t)floor(prompts * (s->spec->ahead + 1) + 1e-9) - under_way(s);
+    if (generates(s) || s->sends_wait || s->act == RH_RL_SENDS)
+        return 0;
+    if (refills(s))
+        return s->rewarded == s->started ? rh_rl_batch_groups(s->spec->job) : 0;
+    return room >= prompts ? rh_rl_batch_groups(s->spec->job) : 0;
+}
+
+/* Groups that may start now: as many as the bound leaves, or a batch. */
 static int32_t groups_free(const Sim *s)
 {
     const RhRlStepSpec *spec = s->spec;
-    int32_t prompts = spec->job->prompts;
-    int32_t most = (int32_t)floor(prompts * (spec->ahead + 1) + 1e-9);
-    int32_t room = most - (s->started - s->trained);
-    room = MIN(room, s->groups_count - s->started);
+    int32_t room = (int32_t)floor(spec->job->prompts * (spec->ahead + 1) + 1e-9) - under_way(s);
+    int32_t left = s->groups_count - s->started,
+            batch = spec->placement->streams ? 0 : batch_free(s);
     if (spec->placement->streams)
-        return MAX(room, 0);
-    bool stands = generates(s) || s->sends_wait || s->act == RH_RL_SENDS;
-    return !stands && room >= prompts ? prompts : 0;
+        return MAX(MIN(room, left), 0);
+    return batch <= left ? batch : 0;
+}
+
+static void begin_batch(Sim *s, double t_s)
+{
+    if (!refills(s))
+        s->batches[s->batches_count++] =
+            (Batch){.first = s->started, .open = true, .t_begun_s = t_s};
 }
 
 static int32_t releases(void *self, double t_s)
@@ -176,14 +273,29 @@ static int32_t releases(void *self, double t_s)
     Sim *s = self;
     move_area(s, t_s);
     int32_t count = groups_free(s);
+    if (count > 0 && !s->spec->placement->streams)
+        begin_batch(s, t_s);
     for (int32_t i = 0; i < count; i++) {
         Group *g = &s->groups[s->started++];
         g->t_start_s = t_s;
         g->left = s->spec->job->samples;
         g->version = version(s);
+        g->batch = MAX(s->batches_count - 1, 0);
     }
-    s->under_way_most = MAX(s->under_way_most, s->started - s->trained);
+    s->under_way_most = MAX(s->under_way_most, under_way(s));
     return count * s->spec->job->samples;
+}
+
+/* Requests of dropped groups that are still answered. */
+static int32_t drops(void *self)
+{
+    Sim *s = self;
+    for (; s->drop_next < s->drop_end; s->drop_next++) {
+        const Group *g = &s->groups[s->drop_next / s->spec->job->samples];
+        if (g->dropped && !s->answered[s->drop_next])
+            return s->drop_next++;
+    }
+    return -1;
 }
 
 static void ended(void *self, int32_t request, double t_s)
@@ -191,6 +303,7 @@ static void ended(void *self, int32_t request, double t_s)
     Sim *s = self;
     int32_t number = request / s->spec->job->samples;
     Group *g = &s->groups[number];
+    s->answered[request] = true;
     g->t_ended_s = fmax(g->t_ended_s, t_s);
     if (--g->left > 0)
         return;
@@ -263,18 +376,13 @@ static void sum_spans(const Sim *s, RhRlStep *out, double t_begin_s, double t_en
     }
 }
 
-/* From the start of a batch to its last reward, of batches that count. */
+/* From the start of a batch to the last reward that it needs, of batches that count. */
 static double mean_batch_s(const Sim *s)
 {
-    int32_t prompts = s->spec->job->prompts, batches = 0;
-    double sum = 0;
-    for (int32_t b = s->spec->warm; b < total_steps(s); b++, batches++) {
-        double t_last_s = 0;
-        for (int32_t i = b * prompts; i < (b + 1) * prompts; i++)
-            t_last_s = fmax(t_last_s, s->groups[i].t_ended_s);
-        sum += t_last_s + s->spec->job->reward_s - s->groups[b * prompts].t_start_s;
-    }
-    return sum / batches;
+    double sum_s = 0;
+    for (int32_t b = s->spec->warm; b < total_steps(s); b++)
+        sum_s += s->batches[b].taken_s;
+    return sum_s / s->spec->steps;
 }
 
 static void sum_up(Sim *s, RhRlStep *out)
@@ -284,6 +392,8 @@ static void sum_up(Sim *s, RhRlStep *out)
     turn_to(s, RH_RL_WAITS, s->t_s);
     *out = (RhRlStep){.step_s = (t_end_s - t_begin_s) / spec->steps,
                       .under_way_most = s->under_way_most,
+                      .begun = (double)(s->begun_at_end - s->begun_at_warm) / spec->steps,
+                      .dropped = (double)(s->dropped_at_end - s->dropped_at_warm) / spec->steps,
                       .spans = g_array_ref(s->spans),
                       .levels = g_array_ref(s->levels),
                       .t_begin_s = t_begin_s,
@@ -302,17 +412,41 @@ static bool check(RhService *service, const RhRequests *requests, GError **error
                    requests->list->len);
 }
 
+/* Groups that are drawn: those of all steps and of what runs ahead, and where some are dropped as many more as leave no
+ * doubt. */
+static int32_t groups_needed(const RhRlStepSpec *spec)
+{
+    const RhRlJob *job = spec->job;
+    int32_t batches = spec->warm + spec->steps + (int32_t)ceil(spec->ahead) + 1;
+    double each = rh_rl_batch_groups(job), useful_frac = job->useful_frac;
+    return useful_frac >= 1
+               ? (int32_t)each * batches
+               : (int32_t)(each * batches * (1.5 / useful_frac + 4) + 64 / useful_frac);
+}
+
+static void draw_useless(Sim *s)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)(s->spec->job->seed & 0xffffffffU) + SEED_OFFSET);
+    for (int32_t i = 0; s->spec->job->useful_frac < 1 && i < s->groups_count; i++)
+        s->groups[i].useless = gsl_rng_uniform(rng) >= s->spec->job->useful_frac;
+    gsl_rng_free(rng);
+}
+
 static void open_sim(Sim *s, const RhRlStepSpec *spec)
 {
     int32_t steps = spec->warm + spec->steps;
     s->spec = spec;
-    s->groups_count = spec->job->prompts * (steps + (int32_t)ceil(spec->ahead) + 1);
+    s->groups_count = groups_needed(spec);
     s->events = rh_events_new();
     s->groups = g_new0(Group, s->groups_count);
     s->queue = g_new(int32_t, s->groups_count);
+    s->answered = g_new0(bool, (gsize)s->groups_count *(gsize)spec->job->samples);
     s->step_end_s = g_new0(double, steps + 1);
+    s->batches = g_new0(Batch, s->groups_count / spec->job->prompts + 1);
     s->spans = g_array_new(FALSE, FALSE, sizeof(RhRlSpan));
     s->levels = g_array_new(FALSE, FALSE, sizeof(RhRlLevel));
+    draw_useless(s);
 }
 
 static void close_sim(Sim *s)
@@ -320,6 +454,8 @@ static void close_sim(Sim *s)
     rh_events_free(s->events);
     g_free(s->groups);
     g_free(s->queue);
+    g_free(s->answered);
+    g_free(s->batches);
     g_free(s->step_end_s);
     g_array_unref(s->spans);
     g_array_unref(s->levels);
@@ -330,7 +466,14 @@ bool rh_rl_step_simulate(RhService *service, const RhRlStepSpec *spec, RhRlStep 
 {
     Sim s = {0};
     open_sim(&s, spec);
-    RhRequestPacer pacer = {releases, ended, next_s, act, paused_until_s, over, &s};
+    RhRequestPacer pacer = {.releases = releases,
+                            .drops = drops,
+                            .ended = ended,
+                            .next_s = next_s,
+                            .act = act,
+                            .paused_until_s = paused_until_s,
+                            .over = over,
+                            .self = &s};
     RhClient client = {.pacer = &pacer, .timeout_s = spec->timeout_s};
     g_autoptr(RhRequests) requests = rh_rl_requests(spec->job, s.groups_count);
     g_autoptr(RhServiceResult) result =

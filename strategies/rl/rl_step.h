@@ -59,10 +59,12 @@ typedef struct {
     double age_mean, age_p99; /* updates of the weights between a group's start and its training */
     double under_way_mean;    /* groups that are started, and whose update servers lack */
     int32_t under_way_most;
-    double under_way_s;        /* from a group's start until servers have its update */
-    int32_t groups;            /* that were trained on in these steps */
-    GArray *spans;             /* RhRlSpan, of all simulated steps; owned */
-    GArray *levels;            /* RhRlLevel, likewise */
+    double under_way_s; /* from a group's start until servers have its update */
+    double begun,
+        dropped;    /* groups a step: that began; that were dropped, with all answers or without */
+    int32_t groups; /* that were trained on in these steps */
+    GArray *spans;  /* RhRlSpan, of all simulated steps; owned */
+    GArray *levels; /* RhRlLevel, likewise */
     double t_begin_s, t_end_s; /* of the steps that count */
 } RhRlStep;
 

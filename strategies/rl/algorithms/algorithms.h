@@ -5,6 +5,7 @@
 
 #define RH_RL_ALGORITHMS(ROW)                                                                      \
     ROW(grpo)                                                                                      \
+    ROW(dapo)                                                                                      \
     ROW(rloo)                                                                                      \
     ROW(ppo)
 

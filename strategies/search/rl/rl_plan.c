@@ -270,7 +270,8 @@ static bool search(Search *s, GError **error)
 {
     find_parts(s);
     for (const RhRlPlacement *const *p = rh_rl_placements(); *p; p++)
-        if (!s->o->only || s->o->only == *p)
+        if ((!s->o->only || s->o->only == *p) &&
+            !((*p)->streams && s->o->job->begun_frac > 1)) /* groups there are no batch */
             add_placement(s, *p);
     s->plan->candidates_count = s->candidates->len;
     g_array_sort(s->candidates, by_bound);
@@ -284,7 +285,8 @@ static bool search(Search *s, GError **error)
 
 RhRlPlan *rh_rl_plan(const RhRlPlanOptions *options, GError **error)
 {
-    g_autoptr(RhRequests) drawn = rh_rl_requests(options->job, options->job->prompts);
+    g_autoptr(RhRequests) drawn = rh_rl_requests(options->job, rh_rl_batch_groups(options->job));
+    rh_rl_keep_first(options->job, drawn);
     g_autoptr(RhRlPlan) plan = g_new0(RhRlPlan, 1);
     plan->tokens = rh_rl_tokens(drawn, rh_rl_update_samples(options->job));
     plan->entries = g_array_new(FALSE, FALSE, sizeof(RhRlEntry));

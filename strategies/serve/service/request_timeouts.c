@@ -38,20 +38,26 @@ static bool has_first(const RhServiceClock *c, int32_t request, double t_s)
            rh_replica_streamed_tokens(rh_service_replica(c, number), request, t_s) >= MAX(first, 1);
 }
 
+void rh_service_drop(RhServiceClock *c, int32_t request, double t_s)
+{
+    int32_t number = c->request_at[request];
+    RhReplica *r = rh_service_replica(c, number);
+    rh_service_served(c, request)->outcome = RH_SERVED_TIMED_OUT;
+    bool here = rh_replica_drop(r, request);
+    if (here && rh_replica_busy(r) && !rh_service_traffic_play(c, number)) {
+        double s = rh_replica_cut(r, t_s);
+        c->end_of[number] =
+            rh_events_add(c->events, rh_replica_begun_s(r) + s, RH_SERVICE_ENDS, number);
+    }
+    rh_service_over(c, request, t_s);
+}
+
 void rh_service_gives_up(RhServiceClock *c, const RhTimedEvent *event)
 {
-    int32_t request = event->who, number = c->request_at[request];
+    int32_t request = event->who;
     RhRequestRecord *served = rh_service_served(c, request);
     if (served->outcome != RH_SERVED_UNFINISHED ||
         (event->kind == RH_SERVICE_GIVES_UP_FIRST && has_first(c, request, event->t_s)))
         return;
-    RhReplica *r = rh_service_replica(c, number);
-    served->outcome = RH_SERVED_TIMED_OUT;
-    bool here = rh_replica_drop(r, request);
-    if (here && rh_replica_busy(r) && !rh_service_traffic_play(c, number)) {
-        double s = rh_replica_cut(r, event->t_s);
-        c->end_of[number] =
-            rh_events_add(c->events, rh_replica_begun_s(r) + s, RH_SERVICE_ENDS, number);
-    }
-    rh_service_over(c, request, event->t_s);
+    rh_service_drop(c, request, event->t_s);
 }

@@ -152,6 +152,8 @@ bool rh_service_pacer_acts(RhServiceClock *c);
 
 /* It was sent: when does its client give up? */
 void rh_service_request_timeouts(RhServiceClock *c, int32_t request, double t_s);
+/* Drops an unfinished request with the iteration under way. */
+void rh_service_drop(RhServiceClock *c, int32_t request, double t_s);
 void rh_service_gives_up(RhServiceClock *c, const RhTimedEvent *event);
 /* Returns the time at which the client of a request that is done at t_s gave up before it had the
  * whole answer, or HUGE_VAL. */

@@ -6,6 +6,11 @@
 void rh_service_pacer_release(RhServiceClock *c, double t_s)
 {
     const RhRequestPacer *pacer = c->client->pacer;
+    for (int32_t dropped = 0; pacer && pacer->drops && dropped >= 0;) {
+        dropped = pacer->drops(pacer->self);
+        if (dropped >= 0)
+            rh_service_drop(c, dropped, t_s);
+    }
     for (int32_t n = pacer ? pacer->releases(pacer->self, t_s) : 0; n > 0; n--)
         rh_service_begin_next(c, t_s);
 }

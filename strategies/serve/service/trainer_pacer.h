@@ -8,6 +8,8 @@
 typedef struct {
     /* Returns how many of the next requests are sent at t_s; called after every event. */
     int32_t (*releases)(void *self, double t_s);
+    /* Returns a request under way that is dropped at once, the next one with every call; -1: none. NULL: never. */
+    int32_t (*drops)(void *self);
     /* A request has ended, with its last token or without. */
     void (*ended)(void *self, int32_t request, double t_s);
     /* Returns the time of the pacer's next event; HUGE_VAL: it has none. */

@@ -15,6 +15,10 @@ for t in engine delta; do
     try "${small[@]}" --placement one-off --train-gpus 4 --transport $t --sent fp8 --changed 1% -v |
         sed -n '/^  weights:/,/^[^ ]/p' | sed '$d'
 done
+try "${small[@]}" --algorithm dapo --begin 1.5 --useful 60% --placement one-off --train-gpus 4 | sed -n '2,/^job/p'
+try "${small[@]}" --begin 0.5
+try "${small[@]}" --begin 2 --placement async
+try "${small[@]}" --useful 1%
 try "${small[@]}" --transport delta --changed 200%
 rehearse rl-plan "${job[@]}" "${small[@]}" --json -j 1 >a.json
 rehearse rl-plan "${job[@]}" "${small[@]}" -j 2 -o b.json >text.txt

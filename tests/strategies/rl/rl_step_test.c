@@ -15,6 +15,8 @@ static RhRlJob job_of(int32_t prompts, int32_t samples)
                      .prompts = prompts,
                      .samples = samples,
                      .epochs = 1,
+                     .begun_frac = 1,
+                     .useful_frac = 1,
                      .reference = true,
                      .prompt = {100, 300},
                      .answer = {.mean = 400, .sigma = 0.6, .most = 1500},
@@ -238,6 +240,58 @@ static void buckets_overlap(void)
     }
 }
 
+/* Where more groups begin than are trained on, a batch is over sooner, and those that are late are dropped; where some are
+ * useless, more batches begin until there are enough. Nothing is lost or counted twice. */
+static void late_and_useless_groups_are_dropped(void)
+{
+    RhRlJob job = job_of(16, 8);
+    for (int streams = 0; streams < 2; streams++) {
+        RhRlStepSpec spec = spec_of(&job, streams ? "async" : "apart", streams, 30);
+        spec.steps = 12;
+        job.begun_frac = job.useful_frac = 1;
+        RhRlStep plain = simulated(&spec);
+        RH_CHECK_CLOSE(plain.begun, 16, 0.01);
+        CU_ASSERT_EQUAL(plain.dropped, 0);
+        job.useful_frac = 0.5;
+        RhRlStep filtered = simulated(&spec);
+        CU_ASSERT_EQUAL(filtered.groups, 16 * 12);
+        RH_CHECK_CLOSE(filtered.begun - filtered.dropped, 16, 0.1);
+        CU_ASSERT_TRUE(filtered.begun > 16 * 1.6);
+        CU_ASSERT_TRUE(filtered.step_s >= plain.step_s - 1e-9);
+        rh_rl_step_clear(&plain);
+        rh_rl_step_clear(&filtered);
+    }
+    RhRlStepSpec spec = spec_of(&job, "apart", 0, 30);
+    job.useful_frac = 1;
+    RhRlStep plain = simulated(&spec);
+    job.begun_frac = 1.5;
+    RhRlStep quorum = simulated(&spec);
+    CU_ASSERT_EQUAL(quorum.begun, 24);
+    CU_ASSERT_EQUAL(quorum.dropped, 8);
+    CU_ASSERT_TRUE(quorum.batch_s < plain.batch_s);
+    RH_CHECK_CLOSE(quorum.step_s, quorum.batch_s + 32, 1e-9);
+    job.useful_frac = 0.5;
+    RhRlStep both = simulated(&spec);
+    CU_ASSERT_TRUE(both.batch_s > quorum.batch_s);
+    RH_CHECK_CLOSE(both.step_s, both.batch_s + 32, 1e-9);
+    rh_rl_step_clear(&plain);
+    rh_rl_step_clear(&quorum);
+    rh_rl_step_clear(&both);
+}
+
+/* What is trained on of a batch with more groups than it needs are its shortest. */
+static void the_first_groups_are_kept(void)
+{
+    RhRlJob job = job_of(100, 4);
+    g_autoptr(RhRequests) all = rh_rl_requests(&job, 200), first = rh_rl_requests(&job, 200);
+    rh_rl_keep_first(&job, first);
+    CU_ASSERT_EQUAL(first->list->len, 400);
+    RhRlTokens a = rh_rl_tokens(all, 400), b = rh_rl_tokens(first, 400);
+    CU_ASSERT_TRUE(b.answer < a.answer && b.longest < a.longest);
+    rh_rl_keep_first(&job, first);
+    CU_ASSERT_EQUAL(first->list->len, 400);
+}
+
 typedef struct {
     const char *model, *platform, *transport;
     int32_t gpus, shards, first; /* of servers; that hold a copy; the first GPU of servers */
@@ -309,6 +363,8 @@ int main(void)
         {"lengths_are_as_asked", lengths_are_as_asked},
         {"updates_and_passes_are_counted", updates_and_passes_are_counted},
         {"buckets_overlap", buckets_overlap},
+        {"late_and_useless_groups_are_dropped", late_and_useless_groups_are_dropped},
+        {"the_first_groups_are_kept", the_first_groups_are_kept},
         {"transports_are_near_published_runs", transports_are_near_published_runs},
         {"a_delta_grows_with_what_changed", a_delta_grows_with_what_changed},
         {NULL, NULL},

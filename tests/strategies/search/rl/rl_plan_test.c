@@ -34,6 +34,8 @@ static void open_case(Case *c)
                        .prompts = 32,
                        .samples = 8,
                        .epochs = 1,
+                       .begun_frac = 1,
+                       .useful_frac = 1,
                        .reference = true,
                        .prompt = {200, 200},
                        .answer = {.mean = 600, .sigma = 0.5, .most = 2000},
