@@ -233,7 +233,7 @@ static const RhOption own[] = {
               .choices = RH_RECIPE_CHOICES, .otherwise = "bf16"),
     RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
               "print the words of a framework's configuration that decide cost, for the best row",
-              .choices = "verl"),
+              .choices = "verl|nemo-rl|areal|openrlhf"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "rows to list", .otherwise = "8", .low = 1,
               .high = 1000),
     {0}};

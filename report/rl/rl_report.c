@@ -333,8 +333,10 @@ static void append_next(GString *out, const RhRlAnswer *a, const RhRlEntry *best
     bool shares = best->placement->shares_gpus;
     bool emitted = shares || (best->ahead > 0 && rh_rl_nodes_even(best->trainer.gpus, node) &&
                               rh_rl_nodes_even(best->servers.gpus, node));
-    g_string_append_printf(out, "next: add %s-o rl.html for a timeline of #1\n",
-                           emitted ? "--emit verl for its configuration or " : "");
+    g_autofree char *line = g_strdup_printf(
+        "next: add %s-o rl.html for a timeline of #1",
+        emitted ? "--emit verl (nemo-rl, areal, openrlhf) for its configuration or " : "");
+    rh_text_wrap(out, line, 2, 79);
 }
 
 char *rh_report_rl_text(const RhRlAnswer *a)

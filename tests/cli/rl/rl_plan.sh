@@ -37,6 +37,20 @@ for p in colocated one-off async apart; do
         sed -n '/^# verl/,$p; /^error:/,$p'
 done
 try "${small[@]}" --placement one-off --train-gpus 2 --emit verl | sed -n '/^error:/,$p'
+for p in colocated one-off async; do
+    split=(--train-gpus 4)
+    [ $p = colocated ] && split=()
+    try "${small[@]}" --placement $p "${split[@]}" --emit nemo-rl | sed -n '/^# nemo-rl/,$p; /^error:/,$p'
+    try "${small[@]}" --placement $p "${split[@]}" -s zero3 --algorithm dapo --useful 80% --emit openrlhf |
+        sed -n '/^# openrlhf/,$p; /^error:/,$p'
+done
+try "${small[@]}" --placement async --train-gpus 4 --minibatch 64 --ahead 2 --emit areal | sed -n '/^# areal/,$p; /^error:/,$p'
+try "${small[@]}" --placement async --train-gpus 4 --ahead 0.5 --emit areal | sed -n '/^# areal/,$p; /^error:/,$p'
+try "${small[@]}" --placement async --train-gpus 4 -s tp1,pp2 --emit openrlhf | sed -n '/^# openrlhf/,$p; /^error:/,$p'
+for f in verl nemo-rl areal openrlhf; do
+    try "${small[@]}" --placement one-off --train-gpus 4 -s zero3 --generate tp1 --begin 1.5 --emit $f | sed -n '/^error:/,$p'
+done
+try "${small[@]}" --placement colocated --minibatch 64 --served-log-probs --emit nemo-rl | sed -n '/^# nemo/,$p; /^error:/,$p'
 printf 'input_tokens,output_tokens\n100,200\n50,900\n' >lengths.csv
 try --prompts 8 --samples 4 --requests lengths.csv --placement apart --train-gpus 4 | sed -n '/  generation/,/^job/p'
 printf 'input_tokens,output_tokens\n100,200\n50,none\n' >broken.csv
