@@ -65,8 +65,8 @@ typedef struct {
     bool resumed;
     /* rl-plan */
     const char *algorithm, *placement, *transport, *generate, *sent;
-    int64_t prompts, samples, minibatch, epochs, train_gpus;
-    double ahead, reward_s, pack_tokens, changed_frac, begun_frac, useful_frac;
+    int64_t prompts, samples, minibatch, epochs, train_gpus, sandboxes, turns;
+    double ahead, reward_s, pack_tokens, changed_frac, begun_frac, useful_frac, tool_s, tool_tokens;
     bool reference_disabled, served_log_probs;
     /* explain */
     const char *term, *why_not;

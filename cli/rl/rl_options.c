@@ -70,6 +70,10 @@ bool rh_rl_words_job(const RhArguments *a, RhRlJob *job, RhRequests **lengths, G
                      .reference = !a->reference_disabled,
                      .served_log_probs = a->served_log_probs,
                      .reward_s = a->reward_s,
+                     .sandboxes = (int32_t)a->sandboxes,
+                     .turns = (int32_t)a->turns,
+                     .tool_s = a->tool_s,
+                     .tool_tokens = (int32_t)a->tool_tokens,
                      .begun_frac = a->begun_frac,
                      .useful_frac = a->useful_frac,
                      .seed = (uint64_t)a->seed};
@@ -84,6 +88,17 @@ bool rh_rl_words_job(const RhArguments *a, RhRlJob *job, RhRequests **lengths, G
             "are useful",
             job->useful_frac < USEFUL_LEAST ? "--useful" : "--begin", BEGUN_MOST,
             100 * USEFUL_LEAST);
+    if (job->turns > 1 && job->begun_frac > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--begin: answers of several turns are not dropped in the middle\n"
+                       "help: leave out --begin or --turns");
+    if (job->turns == 1 && (job->tool_s > 0 || job->tool_tokens > 0))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--tool-wait and --tool-tokens: an answer of one turn asks no tool\n"
+                       "help: --turns 4");
+    if (job->tool_tokens * (double)job->turns > TOKENS_MOST)
+        return rh_fail(error, RH_ERROR_USAGE, "--tool-tokens: more than %d tokens in all turns",
+                       TOKENS_MOST);
     if (job->minibatch > rh_rl_step_samples(job))
         return rh_fail(error, RH_ERROR_USAGE,
                        "--minibatch %d: a step has %" G_GINT64_FORMAT " samples\n"

@@ -189,6 +189,17 @@ static const RhOption own[] = {
               "old log-probabilities are those of the servers, without a pass of the trainer"),
     RH_OPTION(reward_s, "reward", 0, RH_OPTION_QUANTITY, "2s",
               "from an answer to its reward: a rule, a sandbox (none)", .quantity = RH_QUANTITY_S),
+    RH_OPTION(sandboxes, "sandboxes", 0, RH_OPTION_INTEGER, "N",
+              "rewards that can be computed at once (any number)", .low = 1, .high = 1 << 20),
+    RH_OPTION(turns, "turns", 0, RH_OPTION_INTEGER, "N",
+              "turns of an answer, between which it asks a tool; out= and max= in --lengths are of "
+              "all turns together",
+              .otherwise = "1", .low = 1, .high = 1000),
+    RH_OPTION(tool_s, "tool-wait", 0, RH_OPTION_QUANTITY, "3s",
+              "from a turn's end until the tool has answered (none)", .quantity = RH_QUANTITY_S),
+    RH_OPTION(tool_tokens, "tool-tokens", 0, RH_OPTION_QUANTITY, "200",
+              "tokens of what a tool answers, which the next turn and the trainer read (none)",
+              .quantity = RH_QUANTITY_TOKENS),
     RH_OPTION(begun_frac, "begin", 0, RH_OPTION_QUANTITY, "1.5",
               "prompts that a batch begins for each that is trained on; what is still written when "
               "enough have their rewards is dropped (not in async)",

@@ -73,6 +73,8 @@ static void put_job(RhJsonWriter *w, const RhRlAnswer *a)
     rh_json_put_number(w, "answer_tokens_mean", t->answer);
     rh_json_put_int(w, "longest_tokens", t->longest);
     rh_json_put_number(w, "reward_s", job->reward_s);
+    rh_json_put_int(w, "turns_count", job->turns);
+    rh_json_put_number(w, "tool_tokens_mean", t->tools);
     rh_json_end_object(w);
 }
 

@@ -160,6 +160,18 @@ static void append_best(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
     append_staleness(out, e);
 }
 
+/* Says the turns of an answer; NULL: it has one. */
+static char *tools_text(const RhRlAnswer *a)
+{
+    const RhRlJob *job = a->options->job;
+    g_autofree char *tokens = rh_text_count((int64_t)round(a->plan->tokens.tools));
+    return job->turns > 1
+               ? g_strdup_printf(
+                     "; %d turns of an answer, %g s and in all %s tokens of tools between",
+                     job->turns, job->tool_s, tokens)
+               : NULL;
+}
+
 static void append_job(GString *out, const RhRlAnswer *a)
 {
     const RhRlJob *job = a->options->job;
@@ -168,16 +180,17 @@ static void append_job(GString *out, const RhRlAnswer *a)
     g_autofree char *prompt = rh_text_count((int64_t)round(t->prompt)),
                     *answer = rh_text_count((int64_t)round(t->answer)),
                     *longest = rh_text_count(t->longest);
+    g_autofree char *tools = tools_text(a);
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(
         line,
         "job: %s on %d GPUs of %s, %s%s; a step: %d prompts x %d answers, "
         "%" G_GINT64_FORMAT " update%s; mean tokens: prompt %s, answer %s, the "
-        "longest prompt with its answer %s; %s, framework %s",
+        "longest prompt with its answer %s%s; %s, framework %s",
         c->model->name, c->job.gpus, a->q->hardware->name, job->algorithm->name,
         job->algorithm->reference && !job->reference ? " without a reference" : "", job->prompts,
         job->samples, rh_rl_updates(job), rh_rl_updates(job) == 1 ? "" : "s", prompt, answer,
-        longest, c->job.recipe->name, c->stack->name);
+        longest, tools ? tools : "", c->job.recipe->name, c->stack->name);
     rh_text_wrap(out, line->str, 2, 79);
 }
 

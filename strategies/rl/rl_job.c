@@ -103,6 +103,24 @@ static RhRequest draw_sample(const RhRlJob *job, double median, gsl_rng *rng)
                        .output_tokens = draw_answer(&job->answer, median, rng)};
 }
 
+/* Appends an answer: one request, or one a turn, whose prompt is all that was said before. Turns are of a session
+ * of their own, whose cache servers keep. */
+static void append_answer(RhRequests *requests, const RhRlJob *job, const RhRequest *whole,
+                          int32_t session)
+{
+    RhRequest q = *whole;
+    q.session = job->turns > 1 ? session : -1;
+    for (int32_t turn = 0, said = 0; turn < job->turns; turn++) {
+        int32_t until =
+            MAX((int32_t)((int64_t)whole->output_tokens * (turn + 1) / job->turns), said + 1);
+        q.turn = turn;
+        q.output_tokens = until - said;
+        g_array_append_val(requests->list, q);
+        q.input_tokens += q.output_tokens + job->tool_tokens;
+        said = until;
+    }
+}
+
 RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
 {
     RhRequests *requests = rh_requests_new("drawn");
@@ -114,10 +132,12 @@ RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
         RhRequest first = {0};
         for (int32_t s = 0; s < job->samples; s++) {
             RhRequest q = draw_sample(job, median, rng);
-            q.session = -1;
-            q.turn = q.priority = 0;
+            q.priority = 0;
             q.t_s = 0;
-            if (s == 0) {
+            q.blocks_first = q.blocks_count = 0;
+            if (s == 0)
+                first = q;
+            if (s == 0 && job->turns == 1) {
                 q.blocks_first = name_blocks(requests, g, q.input_tokens);
                 q.blocks_count = q.input_tokens / BLOCK_TOKENS;
                 first = q;
@@ -125,7 +145,7 @@ RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
             q.input_tokens = first.input_tokens;
             q.blocks_first = first.blocks_first;
             q.blocks_count = first.blocks_count;
-            g_array_append_val(requests->list, q);
+            append_answer(requests, job, &q, g * job->samples + s);
         }
     }
     gsl_rng_free(rng);
@@ -146,7 +166,7 @@ static int by_longest(const void *a, const void *b)
 
 void rh_rl_keep_first(const RhRlJob *job, RhRequests *requests)
 {
-    int32_t samples = job->samples, groups = (int32_t)requests->list->len / samples;
+    int32_t samples = rh_rl_group_requests(job), groups = (int32_t)requests->list->len / samples;
     if (groups <= job->prompts)
         return;
     g_autofree GroupLength *lengths = g_new0(GroupLength, groups);
@@ -181,19 +201,36 @@ static int64_t update_longest(const double *lengths, guint count, int64_t update
     return (int64_t)round(sum / updates);
 }
 
+/* Is the next request a turn of the same answer? */
+static bool goes_on(const RhRequests *requests, guint i)
+{
+    const RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+    return q->session >= 0 && i + 1 < requests->list->len && q[1].session == q->session;
+}
+
 RhRlTokens rh_rl_tokens(const RhRequests *requests, int64_t update)
 {
-    guint count = requests->list->len;
     RhRlTokens t = {0};
-    g_autofree double *lengths = g_new(double, count);
-    for (guint i = 0; i < count; i++) {
+    g_autofree double *lengths = g_new(double, requests->list->len);
+    guint count = 0;
+    int64_t prompt = 0, answer = 0;
+    for (guint i = 0; i < requests->list->len; i++) {
         const RhRequest *q = &g_array_index(requests->list, RhRequest, i);
-        lengths[i] = (double)q->input_tokens + q->output_tokens;
-        t.prompt += (double)q->input_tokens / count;
-        t.answer += (double)q->output_tokens / count;
-        t.longest_prompt = MAX(t.longest_prompt, q->input_tokens);
-        t.longest_answer = MAX(t.longest_answer, q->output_tokens);
+        bool begins = i == 0 || !goes_on(requests, i - 1);
+        prompt = begins ? q->input_tokens : prompt;
+        answer = (begins ? 0 : answer) + q->output_tokens;
+        if (goes_on(requests, i))
+            continue;
+        lengths[count++] = (double)q->input_tokens + q->output_tokens;
+        t.prompt += (double)prompt;
+        t.answer += (double)answer;
+        t.tools += lengths[count - 1] - (double)(prompt + answer);
+        t.longest_prompt = MAX(t.longest_prompt, prompt);
+        t.longest_answer = MAX(t.longest_answer, answer);
     }
+    t.prompt /= count;
+    t.answer /= count;
+    t.tools /= count;
     t.update_longest = update_longest(lengths, count, update);
     gsl_sort(lengths, 1, count);
     t.longest = (int64_t)lengths[count - 1];

@@ -40,6 +40,11 @@ typedef struct {
     RhRlAnswers answer;
     const RhRequests *lengths; /* drawn from instead, borrowed; NULL: none */
     double reward_s;           /* from an answer to its reward */
+    int32_t sandboxes;         /* rewards that are computed at once; 0: any number */
+    int32_t
+        turns; /* of an answer, between which a tool is asked; its tokens are shared out evenly */
+    double tool_s;       /* from a turn's end to what the tool says */
+    int32_t tool_tokens; /* of that: read by the next turn, and by the trainer */
     double
         begun_frac; /* groups that a batch begins, over prompts: what is still written when as many as are
                           trained on have their rewards is dropped; 1: no more */
@@ -53,6 +58,11 @@ typedef struct {
 static inline int32_t rh_rl_batch_groups(const RhRlJob *job)
 {
     return (int32_t)ceil(job->prompts * job->begun_frac - 1e-9);
+}
+/* Returns the requests of a group. */
+static inline int32_t rh_rl_group_requests(const RhRlJob *job)
+{
+    return job->samples * job->turns;
 }
 static inline int64_t rh_rl_step_samples(const RhRlJob *job)
 {
@@ -87,7 +97,7 @@ void rh_rl_keep_first(const RhRlJob *job, RhRequests *requests);
 
 /* Tokens of a step as the trainer sees them. */
 typedef struct {
-    double prompt, answer; /* means of a sample */
+    double prompt, answer, tools; /* means of a sample: asked, drawn by servers, said by tools */
     int64_t longest_prompt, longest_answer;
     int64_t longest;        /* prompt and answer */
     int64_t update_longest; /* mean over updates of the longest in each */

@@ -12,7 +12,8 @@
 
 typedef struct {
     double t_start_s, t_ended_s, t_sent_s; /* of its last answer; servers have its update */
-    int32_t left;                          /* answers that are not there yet */
+    double t_rewarded_s;
+    int32_t left;         /* answers that are not there yet */
     int32_t version, age; /* updates of the weights at its start; further ones until training */
     int32_t batch;
     bool useless, queued, dropped;
@@ -40,6 +41,8 @@ typedef struct {
     int32_t dropped, drop_next, drop_end; /* groups; requests that are looked at to be dropped */
     Batch *batches;                       /* the last one begun is batches_count - 1 */
     int32_t batches_count;
+    double *sandbox_s; /* when each is free */
+    int64_t rewards;
     bool *answered; /* requests */
     int32_t begun_at_warm, dropped_at_warm, begun_at_end, dropped_at_end;
     double t_s, paused_until_s;
@@ -180,8 +183,8 @@ static void drop_rest(Sim *s, const Batch *b)
         if (!g->queued && !g->dropped)
             drop(s, g);
     }
-    s->drop_next = b->first * s->spec->job->samples;
-    s->drop_end = s->started * s->spec->job->samples;
+    s->drop_next = b->first * rh_rl_group_requests(s->spec->job);
+    s->drop_end = s->started * rh_rl_group_requests(s->spec->job);
 }
 
 static void on_rewarded(Sim *s, int32_t number, double t_s)
@@ -278,7 +281,7 @@ static int32_t releases(void *self, double t_s)
     for (int32_t i = 0; i < count; i++) {
         Group *g = &s->groups[s->started++];
         g->t_start_s = t_s;
-        g->left = s->spec->job->samples;
+        g->left = rh_rl_group_requests(s->spec->job);
         g->version = version(s);
         g->batch = MAX(s->batches_count - 1, 0);
     }
@@ -291,24 +294,39 @@ static int32_t drops(void *self)
 {
     Sim *s = self;
     for (; s->drop_next < s->drop_end; s->drop_next++) {
-        const Group *g = &s->groups[s->drop_next / s->spec->job->samples];
+        const Group *g = &s->groups[s->drop_next / rh_rl_group_requests(s->spec->job)];
         if (g->dropped && !s->answered[s->drop_next])
             return s->drop_next++;
     }
     return -1;
 }
 
+/* Returns when the reward of an answer that is there at t_s is: sandboxes take answers in their order, all for as
+ * long, so one is free when the reward so many answers before is there. */
+static double reward_s(Sim *s, double t_s)
+{
+    const RhRlJob *job = s->spec->job;
+    if (job->sandboxes <= 0)
+        return t_s + job->reward_s;
+    double *before_s = &s->sandbox_s[s->rewards++ % job->sandboxes];
+    *before_s = fmax(*before_s, t_s) + job->reward_s;
+    return *before_s;
+}
+
 static void ended(void *self, int32_t request, double t_s)
 {
     Sim *s = self;
-    int32_t number = request / s->spec->job->samples;
+    const RhRlJob *job = s->spec->job;
+    int32_t number = request / rh_rl_group_requests(job);
     Group *g = &s->groups[number];
     s->answered[request] = true;
     g->t_ended_s = fmax(g->t_ended_s, t_s);
+    if (request % job->turns == job->turns - 1 && !g->dropped)
+        g->t_rewarded_s = fmax(g->t_rewarded_s, reward_s(s, t_s));
     if (--g->left > 0)
         return;
     s->ended++;
-    rh_events_add(s->events, g->t_ended_s + s->spec->job->reward_s, EVENT_REWARDED, number);
+    rh_events_add(s->events, fmax(g->t_rewarded_s, t_s), EVENT_REWARDED, number);
     if (s->sends_wait && !generates(s))
         begin_sending(s, t_s);
 }
@@ -441,7 +459,8 @@ static void open_sim(Sim *s, const RhRlStepSpec *spec)
     s->events = rh_events_new();
     s->groups = g_new0(Group, s->groups_count);
     s->queue = g_new(int32_t, s->groups_count);
-    s->answered = g_new0(bool, (gsize)s->groups_count *(gsize)spec->job->samples);
+    s->answered = g_new0(bool, (gsize)s->groups_count *(gsize)rh_rl_group_requests(spec->job));
+    s->sandbox_s = g_new0(double, MAX(spec->job->sandboxes, 1));
     s->step_end_s = g_new0(double, steps + 1);
     s->batches = g_new0(Batch, s->groups_count / spec->job->prompts + 1);
     s->spans = g_array_new(FALSE, FALSE, sizeof(RhRlSpan));
@@ -455,6 +474,7 @@ static void close_sim(Sim *s)
     g_free(s->groups);
     g_free(s->queue);
     g_free(s->answered);
+    g_free(s->sandbox_s);
     g_free(s->batches);
     g_free(s->step_end_s);
     g_array_unref(s->spans);
@@ -474,7 +494,8 @@ bool rh_rl_step_simulate(RhService *service, const RhRlStepSpec *spec, RhRlStep 
                             .paused_until_s = paused_until_s,
                             .over = over,
                             .self = &s};
-    RhClient client = {.pacer = &pacer, .timeout_s = spec->timeout_s};
+    RhClient client = {
+        .pacer = &pacer, .timeout_s = spec->timeout_s, .turnaround_s = spec->job->tool_s};
     g_autoptr(RhRequests) requests = rh_rl_requests(spec->job, s.groups_count);
     g_autoptr(RhServiceResult) result =
         check(service, requests, error) ? rh_service_run(service, requests, &client, error) : NULL;

@@ -34,13 +34,14 @@ static void set_bounds(const RhRlPlanOptions *o, const RhRlTokens *tokens, RhSer
     RhSlos slos = {0};
     RhServeMeans means = {.input = tokens->prompt,
                           .output = tokens->answer,
-                          .unread = tokens->prompt / o->job->samples,
+                          .unread = tokens->prompt / (o->job->turns > 1 ? 1 : o->job->samples),
                           .shortest = 1};
     double rate_per_s =
         rh_serve_bound_per_s(service, &servers->deployment, o->server, &means, &slos);
     RhDecodeRun alone =
         rh_iteration_run(rh_service_iterations(service, 0), 1, (int64_t)tokens->prompt);
-    double last_s = alone.first_s * (double)(tokens->longest - (int64_t)tokens->prompt);
+    double last_s =
+        alone.first_s * (double)tokens->longest_answer + o->job->tool_s * (o->job->turns - 1);
     servers->work_s = (double)rh_rl_step_samples(o->job) / rate_per_s;
     servers->bound_s = fmax(servers->work_s, last_s);
     servers->tokens_per_s = (double)rh_rl_step_samples(o->job) * tokens->answer / servers->bound_s;

@@ -15,7 +15,8 @@
  * decides when an update ends. */
 static void pack(const RhRlPlanOptions *o, const RhRlTokens *tokens, RhJob *job)
 {
-    double all = (double)rh_rl_update_samples(o->job) * (tokens->prompt + tokens->answer);
+    double all =
+        (double)rh_rl_update_samples(o->job) * (tokens->prompt + tokens->answer + tokens->tools);
     double longest = (double)tokens->update_longest;
     double most = fmax(o->pack_tokens > 0 ? (double)o->pack_tokens : 2 * longest, longest);
     int64_t batch = job->gpus * (int64_t)fmax(ceil(all / (job->gpus * most)), 1);

@@ -31,7 +31,7 @@ void rh_service_over(RhServiceClock *c, int32_t request, double t_s)
         pacer->ended(pacer->self, request, t_s);
     c->last_s = fmax(c->last_s, t_s);
     t_s += c->client->turnaround_s;
-    if (next >= 0 && (closed || c->held_back[next]))
+    if (next >= 0 && (closed || pacer || c->held_back[next]))
         send_request(c, next, t_s);
     else if (closed)
         rh_service_begin_next(c, t_s);

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 typedef struct {
-    /* Returns how many of the next requests are sent at t_s; called after every event. */
+    /* Returns how many of the next requests, or sessions, are sent at t_s; called after every event. Later turns
+     * come by themselves. */
     int32_t (*releases)(void *self, double t_s);
     /* Returns a request under way that is dropped at once, the next one with every call; -1: none. NULL: never. */
     int32_t (*drops)(void *self);

@@ -15,6 +15,7 @@ static RhRlJob job_of(int32_t prompts, int32_t samples)
                      .prompts = prompts,
                      .samples = samples,
                      .epochs = 1,
+                     .turns = 1,
                      .begun_frac = 1,
                      .useful_frac = 1,
                      .reference = true,
@@ -279,6 +280,57 @@ static void late_and_useless_groups_are_dropped(void)
     rh_rl_step_clear(&both);
 }
 
+/* Turns: a lone answer takes what one turn takes and the tool's waits and reading between; what the trainer reads is
+ * prompt, answer and tools. */
+static void turns_wait_for_tools(void)
+{
+    RhRlJob job = job_of(1, 1);
+    job.answer.sigma = 0;
+    job.prompt = (RhLengthRange){200, 200};
+    RhRlStepSpec spec = spec_of(&job, "apart", 0, 1);
+    RhRlStep one = simulated(&spec);
+    job.turns = 4;
+    RhRlStep four = simulated(&spec);
+    job.tool_s = 5;
+    RhRlStep waiting = simulated(&spec);
+    job.tool_tokens = 3000;
+    RhRlStep reading = simulated(&spec);
+    CU_ASSERT_TRUE(four.batch_s >= one.batch_s && four.batch_s < one.batch_s * 1.1);
+    RH_CHECK_CLOSE(waiting.batch_s - four.batch_s, 15, 1e-3);
+    CU_ASSERT_TRUE(reading.batch_s > waiting.batch_s + 0.05);
+    g_autoptr(RhRequests) drawn = rh_rl_requests(&job, 10);
+    RhRlTokens t = rh_rl_tokens(drawn, 10);
+    CU_ASSERT_EQUAL(drawn->list->len, 40);
+    CU_ASSERT_EQUAL(t.prompt, 200);
+    CU_ASSERT_EQUAL(t.answer, 400);
+    CU_ASSERT_EQUAL(t.tools, 9000);
+    CU_ASSERT_EQUAL(t.longest, 9600);
+    rh_rl_step_clear(&one);
+    rh_rl_step_clear(&four);
+    rh_rl_step_clear(&waiting);
+    rh_rl_step_clear(&reading);
+}
+
+/* Rewards of answers that are there at once take as many rounds as there are more of them than sandboxes. */
+static void sandboxes_are_a_queue(void)
+{
+    RhRlJob job = job_of(4, 8);
+    job.answer.sigma = 0;
+    job.prompt = (RhLengthRange){200, 200};
+    job.reward_s = 3;
+    RhRlStepSpec spec = spec_of(&job, "apart", 0, 1);
+    RhRlStep any = simulated(&spec);
+    job.sandboxes = 32;
+    RhRlStep enough = simulated(&spec);
+    job.sandboxes = 8;
+    RhRlStep few = simulated(&spec);
+    CU_ASSERT_EQUAL(any.batch_s, enough.batch_s);
+    RH_CHECK_CLOSE(few.batch_s - any.batch_s, 9, 0.02);
+    rh_rl_step_clear(&any);
+    rh_rl_step_clear(&enough);
+    rh_rl_step_clear(&few);
+}
+
 /* What is trained on of a batch with more groups than it needs are its shortest. */
 static void the_first_groups_are_kept(void)
 {
@@ -364,6 +416,8 @@ int main(void)
         {"updates_and_passes_are_counted", updates_and_passes_are_counted},
         {"buckets_overlap", buckets_overlap},
         {"late_and_useless_groups_are_dropped", late_and_useless_groups_are_dropped},
+        {"turns_wait_for_tools", turns_wait_for_tools},
+        {"sandboxes_are_a_queue", sandboxes_are_a_queue},
         {"the_first_groups_are_kept", the_first_groups_are_kept},
         {"transports_are_near_published_runs", transports_are_near_published_runs},
         {"a_delta_grows_with_what_changed", a_delta_grows_with_what_changed},

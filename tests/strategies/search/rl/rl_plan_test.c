@@ -34,6 +34,7 @@ static void open_case(Case *c)
                        .prompts = 32,
                        .samples = 8,
                        .epochs = 1,
+                       .turns = 1,
                        .begun_frac = 1,
                        .useful_frac = 1,
                        .reference = true,
