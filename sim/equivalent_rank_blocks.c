@@ -19,6 +19,8 @@ static int32_t common_extent(const RhProgram *p, const bool *group_used)
 
 static bool spans_keep(const RhGroup *group, int32_t block)
 {
+    if (group->origin % block != 0)
+        return false;
     for (int32_t i = 0; i < group->spans_count; i++) {
         RhStride span = group->spans[i];
         bool own = span.stride == 1 && span.extent == block;

@@ -108,6 +108,11 @@ void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t p
     g_array_index(p->groups, RhGroup, group).periods[span] = period;
 }
 
+void rh_program_shift_group(RhProgram *p, int32_t group, int32_t origin)
+{
+    g_array_index(p->groups, RhGroup, group).origin = origin;
+}
+
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
                               const RhStride *spans, int32_t count)
 {
@@ -173,7 +178,8 @@ int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first)
     *first = rank;
     for (int32_t k = 0; k < group->spans_count; k++) {
         const RhStride *span = &group->spans[k];
-        int64_t period = rh_group_period(group, k), within = rank % period;
+        int64_t period = rh_group_period(group, k);
+        int64_t within = (rank - group->origin % period + period) % period;
         int32_t at = (int32_t)(within / span->stride);
         int64_t last = within % span->stride + (int64_t)(span->extent - 1) * span->stride;
         outside = outside || at >= span->extent || last >= period;
@@ -209,6 +215,7 @@ static bool same_groups(const RhProgram *a, const RhProgram *b)
     for (int32_t i = 0; i < (int32_t)a->groups->len; i++) {
         const RhGroup *x = rh_program_group(a, i), *y = rh_program_group(b, i);
         if (!same_spans(x->spans, x->spans_count, y->spans, y->spans_count) ||
+            x->origin != y->origin ||
             memcmp(x->periods, y->periods, sizeof *x->periods * (size_t)x->spans_count))
             return false;
     }

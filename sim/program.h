@@ -172,6 +172,9 @@ typedef struct {
      * not cover belong to no group. 0: stride * extent, which covers every rank. The first and the
      * last of p stages that are s ranks apart: {(p - 1) s, 2} with period p s. */
     int32_t periods[RH_STRIDES_MAX];
+    /* Rank from which the pattern is counted. Stages 1 and 2 of 4 that are s ranks apart: {s, 2}
+     * with period 4 s and origin s. */
+    int32_t origin;
 } RhGroup;
 
 typedef struct {
@@ -222,6 +225,8 @@ int32_t rh_program_add_wait(RhProgram *p, double seconds); /* bundle of fixed du
 int32_t rh_program_add_group(RhProgram *p, const char *label, const RhStride *spans, int32_t count);
 /* Sets the period of one of the group's spans, in ranks. */
 void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t period);
+/* Sets the rank from which the group's pattern is counted. */
+void rh_program_shift_group(RhProgram *p, int32_t group, int32_t origin);
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
                               const RhStride *spans, int32_t count);
 /* Adds a copy of *task with its predecessors (role and preds fields are filled in) and returns its

@@ -7,7 +7,8 @@
  *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
  *    "volumes": [[share, ...],   of uneven all-to-alls; may be left out
  *                {"experts": 256, "chosen": 8, "groups": 8, "groups_chosen": 4}, ...],   of tokens
- *    "groups": [{"label": "tp", "spans": [[stride, extent, period], ...]}, ...],
+ *    "groups": [{"label": "tp", "spans": [[stride, extent, period], ...],
+ *                "origin": rank}, ...],
  *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [[1, 8], ...],
  *               "tasks": [{"kind": "kernel", "phase": "forward", "label": "mixer", "layer": 0,
  *                          "microbatch": 0, "bundle": 0, "preds": [3]},
@@ -23,7 +24,8 @@
  * tasks means the end); `peer_task` is in another role and counts over the whole program, role
  * after role. Numbers keep every bit. A key left out has its default: lane compute, phase none,
  * -1 for layer, microbatch, bundle, group, volumes and peer_task, hbm for `from` and `to`, 0 for the rest; a
- * memory row without a tier is on hbm, a span without a period begins again when its extent is full. */
+ * memory row without a tier is on hbm, a span without a period begins again when its extent is full, and
+ * a group without an origin counts its spans from rank 0. */
 #include <string.h>
 
 #include "base/array.h"
@@ -254,6 +256,8 @@ char *rh_program_to_json(const RhProgram *p)
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "label", label_of(p, g->label));
         put_spans(w, g->spans, g->periods, g->spans_count);
+        if (g->origin > 0)
+            rh_json_put_int(w, "origin", g->origin);
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -530,6 +534,8 @@ RhProgram *rh_program_from_json(RhJson *doc, GError **error)
             rh_program_add_group(p, rh_json_string_or(doc, g, "label", ""), spans, count);
         for (int32_t k = 0; k < count; k++)
             rh_program_space_group(p, index, k, periods[k]);
+        rh_program_shift_group(p, index,
+                               (int32_t)rh_json_int_or(doc, g, "origin", 0, p->ranks_count - 1, 0));
     }
     for (const RhJsonNode *r = rh_json_first(rh_json_array(doc, root, "roles")); r;
          r = rh_json_next(r))

@@ -213,7 +213,8 @@ static bool has_experts(const RhModel *model)
 static bool tries_schedule(const RhModel *model, RhPipelineKind kind)
 {
     RhSchedulePurpose purpose = rh_pipeline_kind_purpose(kind);
-    return purpose == RH_FOR_ALL || (purpose == RH_FOR_EXPERTS && has_experts(model));
+    return purpose == RH_FOR_ALL || (purpose == RH_FOR_EXPERTS && has_experts(model)) ||
+           (purpose == RH_FOR_PICTURES && rh_model_sees_pictures(model));
 }
 
 bool rh_knob_next_schedule(const RhKnob *knob, const RhProblem *c, const RhLayout *l,

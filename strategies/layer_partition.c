@@ -217,9 +217,10 @@ static void fill(const Weights *w, int32_t *layers)
     }
 }
 
-void rh_partition_layers(const RhProblem *c, const RhLayout *l, int32_t *layers)
+/* Layers of the chunks of one copy of the model. */
+static void partition_copy(const RhProblem *c, const RhLayout *l, int32_t chunks, int32_t *layers)
 {
-    int32_t chunks = l->pp * l->vpp, count = c->model->layers_count;
+    int32_t count = c->model->layers_count;
     if (l->stage_layers_count != chunks && l->partition == RH_PARTITION_UNIFORM &&
         chunks <= count) {
         uniform_layers(count, chunks, layers);
@@ -235,6 +236,19 @@ void rh_partition_layers(const RhProblem *c, const RhLayout *l, int32_t *layers)
     for (int32_t g = 0; g < chunks; g++)
         layers[g] =
             l->stage_layers_count == chunks ? l->stage_layers[g] : even_layers(count, chunks, g);
+}
+
+int32_t rh_partition_chunks(const RhLayout *l)
+{
+    return l->pp * l->vpp / rh_pipeline_kind_copies(l->schedule);
+}
+
+void rh_partition_layers(const RhProblem *c, const RhLayout *l, int32_t *layers)
+{
+    int32_t each = rh_partition_chunks(l);
+    partition_copy(c, l, each, layers);
+    for (int32_t g = each; g < l->pp * l->vpp; g++)
+        layers[g] = layers[g - each];
 }
 
 bool rh_partition_is_new(const RhProblem *c, const RhLayout *layout, RhPartition by)

@@ -3,8 +3,10 @@
 #include "strategies/layout.h"
 #include "strategies/training_problem.h"
 
-/* How many layers each of the pp x vpp chunks holds, in the order of the model. Chunk 0 has the
- * embedding besides, the last one the head. */
+/* Returns the number of chunks of one copy of the model: pp x vpp, unless the schedule has two. */
+int32_t rh_partition_chunks(const RhLayout *layout);
+/* How many layers each of the pp x vpp chunks holds, in the order of the model, one copy after the
+ * other. A copy's first chunk has the embedding besides, its last one the head. */
 void rh_partition_layers(const RhProblem *c, const RhLayout *layout, int32_t *layers);
 /* Why no layer of it can be on another stage than the rest, as "has layers that ..."; NULL: they can. `trained`: their
  * gradients are summed, too. Static. */

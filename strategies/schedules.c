@@ -4,13 +4,13 @@
 
 typedef struct {
     const char *title;
-    int32_t chunks;
+    int32_t chunks, copies;
     RhSchedulePurpose purpose;
 } Schedule;
 
 #define ROW_NAME(constant, object, name, ...) [RH_PIPELINE_##constant] = name,
-#define ROW_SCHEDULE(constant, object, name, title, chunks, purpose)                               \
-    [RH_PIPELINE_##constant] = {title, chunks, purpose},
+#define ROW_SCHEDULE(constant, object, name, title, chunks, copies, purpose)                       \
+    [RH_PIPELINE_##constant] = {title, chunks, copies, purpose},
 
 const char *const rh_pipeline_kind_names[] = {"none", RH_PIPELINES(ROW_NAME) NULL};
 static const Schedule schedules[] = {RH_PIPELINES(ROW_SCHEDULE)};
@@ -33,6 +33,11 @@ bool rh_pipeline_kind_chunked(RhPipelineKind kind)
 int32_t rh_pipeline_kind_chunks(RhPipelineKind kind)
 {
     return schedules[kind].chunks;
+}
+
+int32_t rh_pipeline_kind_copies(RhPipelineKind kind)
+{
+    return schedules[kind].copies;
 }
 
 RhSchedulePurpose rh_pipeline_kind_purpose(RhPipelineKind kind)

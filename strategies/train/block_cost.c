@@ -163,8 +163,10 @@ RhBoundaryMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_
                                               int32_t chunks)
 {
     RhBoundaryMessage *messages = g_new(RhBoundaryMessage, chunks);
+    int32_t all = p->c->model->layers_count;
     for (int32_t g = 0, layer = 0; g + 1 < chunks; g++) {
-        layer += layers[g];
+        layer +=
+            layers[g] - (layer == all && layers[g] > 0 ? all : 0); /* then another copy begins */
         messages[g] = rh_model_cost_message(p, layer);
     }
     return messages;

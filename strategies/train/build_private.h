@@ -38,7 +38,8 @@ typedef struct {
     RhProgram *program;
     GArray *choices; /* RhChoice */
     RhAlgorithmSites *sites;
-    int32_t groups[RH_GROUP_LAST];
+    int32_t groups[RH_GROUP_LAST]; /* RH_GROUP_MIRRORED: of the current stage's pair */
+    int32_t mirrored;              /* of the outermost pair, those inside follow; -1: none */
     GHashTable *bundles; /* GArray* of a layer's tasks -> 1 + the bundle of its first kernel */
     int32_t *sends[2], *recvs[2]; /* [backward][model chunk * microbatches + microbatch], or -1 */
     RhBoundaryMessage *messages;  /* one behind each model chunk; owned */

@@ -24,7 +24,7 @@ bool rh_train_change(const RhProblem *c, RhLayout *layout, const char *text, GEr
     uint64_t given;
     if (!rh_layout_change(text, &changed, &given, error))
         return false;
-    bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
+    bool as_many = changed.stage_layers_count == rh_partition_chunks(&changed);
     if (!as_many && !(given & RH_KNOB_BIT(stage_layers_count)))
         changed.stage_layers_count = 0;
     if (layout->tp == 1 && changed.tp > 1 && !(given & RH_KNOB_BIT(sequence_parallel)))
@@ -230,11 +230,17 @@ static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
 static bool stages_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t layers = c->model->layers_count;
-    int64_t chunks = (int64_t)l->pp * l->vpp, split = 0;
+    bool copied = rh_pipeline_kind_copies(l->schedule) > 1;
+    int64_t chunks = rh_partition_chunks(l), split = 0;
     const char *whole = rh_partition_whole(c->model, true);
     if (l->pp > 1 && whole)
         return rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: valid pp: 1", l->pp,
                        c->model->name, whole);
+    if (copied && chunks > layers)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "pp=%d: schedule=%s needs a layer for each stage of a copy of the model, "
+                       "which has %d",
+                       l->pp, rh_pipeline_kind_name(l->schedule), layers);
     if (chunks > layers && chunks != layers + 2)
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -268,7 +274,7 @@ static bool chunks_legal(const RhLayout *l, GError **error)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
-            "zb-v, dualpipe-v and dualpipe have vpp=2, and they alone",
+            "zb-v, dualpipe-v, dualpipe and gems have vpp=2, and they alone",
             l->vpp, name);
     if (l->vpp > 1 && l->pp == 1 && only != RH_CHUNKS_ANY)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -306,7 +312,14 @@ static bool schedule_legal(const RhProblem *c, const RhLayout *l, GError **error
 
 static bool batch_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
-    int64_t per_replica = c->job.global_batch / l->dp;
+    int32_t copies = rh_pipeline_kind_copies(l->schedule);
+    int64_t per_replica = c->job.global_batch / l->dp / copies;
+    if (copies > 1 && c->job.global_batch % (l->dp * (int64_t)copies) != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "schedule=%s has %d copies of the model in each of dp=%d pipelines, which do "
+            "not divide the global batch of %" G_GINT64_FORMAT " samples",
+            rh_pipeline_kind_name(l->schedule), copies, l->dp, c->job.global_batch);
     if (c->job.global_batch % l->dp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "dp=%d does not divide the global batch of %" G_GINT64_FORMAT " samples",

@@ -6,7 +6,6 @@
  * direction, the micro-batch holds the kept bytes of layers 0 to k, and k's working bytes. Where
  * backward runs in two halves, the first frees nothing. */
 #include "strategies/train/memory.h"
-#include "strategies/layer_partition.h"
 #include "strategies/train/codecs/codec.h"
 
 #include <math.h>
@@ -84,15 +83,9 @@ RhChunkMemory *rh_chunk_memory_new(const RhModelCost *model_cost, const RhLayout
 {
     int32_t chunks = l->pp * l->vpp;
     RhChunkMemory *all = g_new(RhChunkMemory, chunks);
-    g_autofree int32_t *layers = g_new(int32_t, chunks);
-    rh_partition_layers(model_cost->c, l, layers);
-    for (int32_t g = 0, layer = 0; g < chunks; layer += layers[g++])
-        all[g] = rh_chunk_memory(model_cost, l,
-                                 &(RhChunkLayers){.first = layer,
-                                                  .count = layers[g],
-                                                  .again = rh_layout_again(l, g, layers[g]),
-                                                  .embedding = g == 0,
-                                                  .head = g == chunks - 1});
+    g_autofree RhChunkLayers *layers = rh_chunk_layers_new(model_cost->c, l);
+    for (int32_t g = 0; g < chunks; g++)
+        all[g] = rh_chunk_memory(model_cost, l, &layers[g]);
     return all;
 }
 
@@ -104,10 +97,10 @@ const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout
     return each;
 }
 
-/* Chunk before model chunk g; NULL before the first. */
+/* Chunk before model chunk g; NULL before the first of a copy of the model. */
 static const RhChunkMemory *chunk_before(const RhChunkMemory *const *chunks, int32_t g)
 {
-    return g > 0 ? chunks[g - 1] : NULL;
+    return chunks[g]->items.embedding ? NULL : chunks[g - 1];
 }
 
 static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t g,

@@ -5,6 +5,7 @@
  *
  * Tables are made in steps that layouts share: chunks of a (shard, split), their peaks under a
  * pipeline profile, then a few sums per stage. */
+#include "strategies/train/chunk_layers.h"
 #include "strategies/train/layer_ops.h"
 #include "strategies/train/pipeline_schedule_properties.h"
 
@@ -14,19 +15,6 @@ typedef struct {
     double gradients; /* at a peak, if the stack frees gradients */
     double host;      /* in host memory; at a peak: the maximum over the step */
 } RhInFlight;
-
-/* Layers of one model chunk: `count` from `first` on, with the embedding before or the head after
- * them. */
-typedef struct {
-    int32_t first, count;
-    int32_t again; /* number of the first of these layers that are recomputed */
-    bool embedding, head;
-} RhChunkLayers;
-/* Returns the layer operation kind of the chunk's layer i. */
-static inline int rh_chunk_layer(const RhModel *model, const RhChunkLayers *items, int32_t i)
-{
-    return rh_op_kind_of_layer(model, items->first + i, i < items->again);
-}
 
 /* Memory of one model chunk on one rank. */
 typedef struct {

@@ -11,6 +11,11 @@
 
 /* --- the skeleton: groups and roles --- */
 
+static uint32_t mirrored(const RhLayout *l)
+{
+    return (uint32_t)rh_pipeline_of(l)->mirrors << RH_GROUP_MIRRORED;
+}
+
 /* Groups that join stages of such a job, except the gradient norm's. */
 static uint32_t joining(const RhProblem *c)
 {
@@ -18,7 +23,8 @@ static uint32_t joining(const RhProblem *c)
 }
 
 /* Groups that join stages in a skeleton, whichever degree of ZeRO and schedule; these only change
- * which ranks sum the norm, and whether two stages hold a tied matrix. */
+ * which ranks sum the norm, and whether two stages hold a tied matrix. Copies of the model are not
+ * among them. */
 static uint32_t joining_at_all(const RhProblem *c)
 {
     uint32_t norm = c->stack->gradient_norm ? 1U << RH_GROUP_MODEL | 1U << RH_GROUP_ALL : 0;
@@ -28,14 +34,14 @@ static uint32_t joining_at_all(const RhProblem *c)
 uint32_t rh_train_joined(const RhModelCost *model_cost, const RhLayout *l)
 {
     uint32_t norm = (uint32_t)model_cost->c->stack->gradient_norm << rh_norm_group(l);
-    return norm | (rh_tied_params(model_cost, l) > 0 ? joining(model_cost->c) : 0);
+    return norm | mirrored(l) | (rh_tied_params(model_cost, l) > 0 ? joining(model_cost->c) : 0);
 }
 
 RhProgram *rh_train_skeleton(const RhProblem *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
 {
     RhProgram *p = rh_program_new(c->job.gpus);
     RhGrid grid = rh_grid(l);
-    rh_grid_add_groups(&grid, p, joining_at_all(c), groups);
+    rh_grid_add_groups(&grid, p, joining_at_all(c) | mirrored(l), groups);
     for (int32_t stage = 0; stage < l->pp; stage++) {
         rh_grid_begin_stage(&grid, p, stage);
         rh_program_end_role(p);
@@ -52,8 +58,10 @@ static double largest_message(const RhBuild *b)
     double most = 0;
     for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->stage_program->stage, c);
-        most = MAX(most, g > 0 ? b->messages[g - 1].forward : 0);
-        most = MAX(most, g + 1 < l->pp * l->vpp ? b->messages[g].forward : 0);
+        bool begins = rh_pipeline_begins(rh_pipeline_of(l), l->pp, g);
+        bool ends = rh_pipeline_ends(rh_pipeline_of(l), l->pp, l->vpp, g);
+        most = MAX(most, begins ? 0 : b->messages[g - 1].forward);
+        most = MAX(most, ends ? 0 : b->messages[g].forward);
     }
     return most;
 }
@@ -66,8 +74,8 @@ static double all_messages(const RhBuild *b)
     double sum = 0, outputs = 0;
     for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->stage_program->stage, c);
-        sum += g > 0 ? b->messages[g - 1].forward : 0;
-        if (g + 1 < l->pp * l->vpp)
+        sum += rh_pipeline_begins(rh_pipeline_of(l), l->pp, g) ? 0 : b->messages[g - 1].forward;
+        if (!rh_pipeline_ends(rh_pipeline_of(l), l->pp, l->vpp, g))
             sum += b->messages[g].forward + b->messages[g].back;
         else
             outputs = rh_model_cost_outputs_bytes(b->model_cost, l);
@@ -205,6 +213,7 @@ static void run_stage(RhBuild *b, int32_t stage)
     g_autofree int32_t *copies = g_new(int32_t, stage_program->items->len * (guint)b->microbatches);
     g_autofree double *gradients = g_new0(double, b->layout->vpp);
     b->stage_program = stage_program;
+    b->groups[RH_GROUP_MIRRORED] = b->mirrored + rh_grid_pair(&b->grid, stage);
     b->copies = copies;
     b->gradients = gradients;
     rh_grid_begin_stage(&b->grid, b->program, stage);
@@ -264,6 +273,7 @@ static void build_begin(RhBuild *b, const RhProblem *c)
     b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
     b->program->gap_source = c->stack->kernel_gap_s.source;
     rh_grid_add_groups(&b->grid, b->program, rh_train_joined(b->model_cost, b->layout), b->groups);
+    b->mirrored = b->groups[RH_GROUP_MIRRORED];
 }
 
 static void build_end(RhBuild *b)

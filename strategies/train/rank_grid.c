@@ -22,6 +22,7 @@ typedef struct {
     bool joins;     /* joins stages: ranks of its interval on every stage, or on the two ends
                     * alone */
     bool ends;      /* joins the first stage and the last one */
+    bool pairs;     /* joins any two stages that are equally far from either end */
 } Kind;
 
 static const Kind kinds[RH_GROUP_LAST] = {
@@ -39,6 +40,7 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_SAME_EXPERT_SHARE] = {.label = "same expert share"},
     [RH_GROUP_SECOND_EXPERT_SHARD] = {.label = "expert hpz"},
     [RH_GROUP_TWINS] = {.label = "twins"},
+    [RH_GROUP_MIRRORED] = {.label = "mirrored", .joins = true, .pairs = true},
     [RH_GROUP_TIED] = {.label = "tied", .joins = true, .ends = true},
     [RH_GROUP_MODEL] = {.label = "model", .joins = true},
     [RH_GROUP_ALL] = {.label = "all", .joins = true},
@@ -72,6 +74,7 @@ static Interval interval_of(const RhLayout *l, RhGroupKind kind)
     case RH_GROUP_CONTEXT:
         return (Interval){l->tp * l->ulysses, l->cp / l->ulysses};
     case RH_GROUP_DATA:
+    case RH_GROUP_MIRRORED:
         return (Interval){l->tp, l->cp * l->dp};
     case RH_GROUP_SHARD:
         return (Interval){l->tp, MAX(l->shard, 1)};
@@ -148,7 +151,17 @@ bool rh_group_joins_stages(RhGroupKind kind)
 
 bool rh_group_meets_all_stages(RhGroupKind kind)
 {
-    return kinds[kind].joins && !kinds[kind].ends;
+    return kinds[kind].joins && !kinds[kind].ends && !kinds[kind].pairs;
+}
+
+bool rh_group_pairs_stages(RhGroupKind kind)
+{
+    return kinds[kind].pairs;
+}
+
+int32_t rh_grid_pair(const RhGrid *g, int32_t stage)
+{
+    return MIN(stage, g->extent[RH_DIM_PP] - 1 - stage);
 }
 
 int32_t rh_train_expert_tensor(const RhLayout *layout)
@@ -214,7 +227,8 @@ int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
 
 bool rh_params_exchanged(const RhProblem *c, const RhLayout *l, RhParamsClass cls)
 {
-    return !c->job.accumulates && rh_params_replicas(l, cls) > 1;
+    return !c->job.accumulates && rh_params_replicas(l, cls) > 1 &&
+           rh_pipeline_kind_copies(l->schedule) == 1;
 }
 
 static RhGroupKind inner_group(RhParamsClass cls)
@@ -399,6 +413,22 @@ static int32_t add_ends(const RhGrid *g, RhProgram *p, const char *label)
     return group;
 }
 
+/* Adds the groups of each pair of stages that are equally far from either end. */
+static int32_t add_pairs(const RhGrid *g, RhProgram *p, int kind)
+{
+    int32_t stages = g->extent[RH_DIM_PP], stride = g->stride[RH_DIM_PP], first = -1;
+    for (int32_t s = 0; s < stages / 2; s++) {
+        RhStride spans[RH_STRIDES_MAX];
+        int32_t count = spans_of(g, g->low[kind], g->high[kind], spans);
+        spans[count] = (RhStride){(stages - 1 - 2 * s) * stride, 2};
+        int32_t group = rh_program_add_group(p, kinds[kind].label, spans, count + 1);
+        rh_program_space_group(p, group, count, stages * stride);
+        rh_program_shift_group(p, group, s * stride);
+        first = s == 0 ? group : first;
+    }
+    return first;
+}
+
 static int nearer(const void *left, const void *right)
 {
     return ((const RhStride *)left)->stride < ((const RhStride *)right)->stride ? -1 : 1;
@@ -426,6 +456,8 @@ void rh_grid_add_groups(const RhGrid *g, RhProgram *p, uint32_t joining,
             groups[kind] = count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
         else if ((joining >> kind & 1) == 0)
             groups[kind] = -1;
+        else if (kinds[kind].pairs)
+            groups[kind] = add_pairs(g, p, kind);
         else
             groups[kind] =
                 kinds[kind].ends ? add_ends(g, p, kinds[kind].label) : add_all_stages(g, p, kind);

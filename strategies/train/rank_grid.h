@@ -35,6 +35,9 @@ typedef enum {
     RH_GROUP_SAME_EXPERT_SHARE,
     RH_GROUP_SECOND_EXPERT_SHARD,
     RH_GROUP_TWINS, /* two replicas that feed one pipeline from both its ends */
+    /* Stages that hold the same parts of two copies of the model, one from either end: a group of
+     * its own for each pair of stages. */
+    RH_GROUP_MIRRORED,
     RH_GROUP_TIED,  /* first and last stage, which both hold the matrix of a tied model */
     RH_GROUP_MODEL, /* ranks of all stages that together hold one replica of the model */
     RH_GROUP_ALL,   /* every rank */
@@ -61,6 +64,10 @@ bool rh_train_orders_differ(const RhProblem *c, const RhLayout *layout);
 bool rh_group_joins_stages(RhGroupKind kind);
 /* Do groups of this kind have ranks of all stages, not only of the first and the last? */
 bool rh_group_meets_all_stages(RhGroupKind kind);
+/* Do groups of this kind join two stages, equally far from either end; and the number of a stage's
+ * pair, the outermost's being 0? */
+bool rh_group_pairs_stages(RhGroupKind kind);
+int32_t rh_grid_pair(const RhGrid *grid, int32_t stage);
 /* Return the number of ranks of one stage, and of a group of this kind. */
 int32_t rh_grid_stage_ranks(const RhGrid *grid);
 int32_t rh_grid_group_size(const RhGrid *grid, RhGroupKind kind);
@@ -124,7 +131,8 @@ static inline void rh_param_counts_add(RhParamCounts *sum, const RhParamCounts *
 RhGroupKind rh_norm_group(const RhLayout *layout);
 
 /* Adds every group of more than one member to the program; the others get index -1. `joining`:
- * kinds that join stages to add, bits of RhGroupKind. */
+ * kinds that join stages to add, bits of RhGroupKind. Of RH_GROUP_MIRRORED it is the outermost
+ * pair's; those of the pairs inside follow. */
 void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, uint32_t joining,
                         int32_t groups[RH_GROUP_LAST]);
 /* Adds the groups of one block to a program of its ranks, numbered by place; groups in which layers

@@ -29,9 +29,10 @@ typedef struct {
 /* Node that a slot's input comes from: -1 none needed, -2 not there yet. */
 static int32_t input_of(const Finder *f, const RhSlot *slot, int32_t at)
 {
-    int32_t last = f->p * f->v - 1;
     bool back = rh_slot_goes_back(slot->pass);
-    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || (!back && at == 0) || (back && at == last))
+    bool first = back ? rh_pipeline_ends(f->schedule, f->p, f->v, at)
+                      : rh_pipeline_begins(f->schedule, f->p, at);
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || first)
         return -1;
     int32_t node = f->input[back][(int64_t)at * f->m + slot->microbatch];
     return node < 0 ? -2 : node;
@@ -39,8 +40,8 @@ static int32_t input_of(const Finder *f, const RhSlot *slot, int32_t at)
 
 static void hand_on(Finder *f, const RhSlot *slot, int32_t at, int32_t node)
 {
-    int32_t to = rh_slot_goes_back(slot->pass) ? at - 1 : at + 1;
-    if (slot->pass != RH_SLOT_BACKWARD_WEIGHT && to >= 0 && to < f->p * f->v)
+    int32_t to = rh_pipeline_receiver(f->schedule, f->p, f->v, slot->pass, at);
+    if (to >= 0)
         f->input[rh_slot_goes_back(slot->pass)][(int64_t)to * f->m + slot->microbatch] = node;
 }
 
@@ -70,9 +71,9 @@ static double free_s(const Finder *f, int32_t node, int32_t stage)
     if (here == 0 || !f->costs->behind_s || f->slots[node].beside)
         return end;
     const RhSlot *before = &f->slots[node - 1];
-    int32_t at = place_of(f, before, stage), to = rh_slot_goes_back(before->pass) ? at - 1 : at + 1;
-    bool sends = before->pass != RH_SLOT_BACKWARD_WEIGHT && to >= 0 && to < f->p * f->v &&
-                 rh_pipeline_stage(f->schedule, f->p, to) != stage;
+    int32_t to =
+        rh_pipeline_receiver(f->schedule, f->p, f->v, before->pass, place_of(f, before, stage));
+    bool sends = to >= 0 && rh_pipeline_stage(f->schedule, f->p, to) != stage;
     int32_t stand = (int32_t)rh_slot_stand(&f->turns[stage], here - 1);
     int32_t kind = stand * 2 + rh_slot_goes_down(f->schedule, before);
     int32_t cells = f->p * f->v * RH_SLOT_PASSES;

@@ -1,6 +1,6 @@
 #include "strategies/train/stage_program.h"
 
-#include "strategies/layer_partition.h"
+#include "strategies/train/chunk_layers.h"
 #include "strategies/train/parallelism/parallelism.h"
 
 /* Adds a layer. `stays`: as in rh_layer_offload(). */
@@ -26,20 +26,16 @@ static int32_t model_chunk(const RhStageProgram *s, int32_t chunk)
 static void list_items(RhStageProgram *s)
 {
     const RhLayout *l = s->layout;
-    g_autofree int32_t *layers = g_new(int32_t, l->pp * l->vpp);
-    rh_partition_layers(s->model_cost->c, l, layers);
-    for (int32_t g = 0, layer = 0; g < l->pp * l->vpp; layer += layers[g++]) {
-        if (rh_pipeline_stage(rh_pipeline_of(l), l->pp, g) != s->stage)
-            continue;
-        int32_t again = rh_layout_again(l, g, layers[g]);
-        bool head = g == l->pp * l->vpp - 1;
-        s->chunk_layers[g / l->pp] = (int32_t)s->items->len;
-        if (g == 0)
+    g_autofree RhChunkLayers *chunks = rh_chunk_layers_new(s->model_cost->c, l);
+    for (int32_t chunk = 0; chunk < l->vpp; chunk++) {
+        const RhChunkLayers *layers = &chunks[model_chunk(s, chunk)];
+        s->chunk_layers[chunk] = (int32_t)s->items->len;
+        if (layers->embedding)
             add_item(s, RH_LAYER_EMBEDDING, -1, true);
-        for (int32_t i = layer; i < layer + layers[g]; i++)
-            add_item(s, rh_op_kind_of_layer(s->model_cost->c->model, i, i - layer < again), i,
-                     head && i + 1 == layer + layers[g]);
-        if (head)
+        for (int32_t i = 0; i < layers->count; i++)
+            add_item(s, rh_chunk_layer(s->model_cost->c->model, layers, i), layers->first + i,
+                     layers->head && i + 1 == layers->count);
+        if (layers->head)
             add_item(s, RH_LAYER_HEAD, -1, true);
     }
     s->chunk_layers[l->vpp] = (int32_t)s->items->len;

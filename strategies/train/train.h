@@ -88,5 +88,5 @@ bool rh_train_shares_in_groups(const RhLayout *layout);
 bool rh_train_copies(const RhLayout *layout);
 /* Does each tensor rank send a share of a message to another stage, where all ranks gather it? */
 bool rh_train_scatters(const RhProblem *c, const RhLayout *layout);
-/* Returns the number of micro-batches per pipeline and step. */
+/* Returns the number of micro-batches per copy of the model in a pipeline, and step. */
 int64_t rh_train_microbatches(const RhProblem *c, const RhLayout *layout);

@@ -246,17 +246,12 @@ static RhSplit *split_new(RhBoundCache *cache, const RhLayout *l)
     s->layers = g_new0(int32_t, s->chunks);
     s->kinds = g_malloc0((size_t)s->chunks * sizeof(*s->kinds));
     s->content = g_new(int32_t, s->chunks);
-    rh_partition_layers(c, l, s->layers);
-    for (int32_t g = 0, layer = 0; g < s->chunks; g++) {
-        RhChunkLayers items = {.first = layer,
-                               .count = s->layers[g],
-                               .again = rh_layout_again(l, g, s->layers[g]),
-                               .embedding = g == 0,
-                               .head = g == s->chunks - 1};
-        s->content[g] = content_of(cache, &items);
-        for (int32_t i = 0; i < items.count; i++)
-            s->kinds[g][rh_chunk_layer(c->model, &items, i)]++;
-        layer += s->layers[g];
+    g_autofree RhChunkLayers *all = rh_chunk_layers_new(c, l);
+    for (int32_t g = 0; g < s->chunks; g++) {
+        s->layers[g] = all[g].count;
+        s->content[g] = content_of(cache, &all[g]);
+        for (int32_t i = 0; i < all[g].count; i++)
+            s->kinds[g][rh_chunk_layer(c->model, &all[g], i)]++;
     }
     return s;
 }
@@ -272,7 +267,7 @@ static void split_free(void *data)
 
 static const RhSplit *split_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
 {
-    key->v[RH_BOUND_KEY_GIVEN] = 0;
+    key->v[RH_BOUND_KEY_GIVEN] = rh_pipeline_kind_copies(l->schedule);
     void *found = memo_get(&s->splits, key);
     return found ? found : memo_add(&s->splits, key, split_new(s, l));
 }
@@ -303,7 +298,7 @@ const RhPipelineProfile *rh_bound_pipeline_profile(RhBoundCache *s, const RhLayo
 
 static const RhGroupNetwork *net_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
 {
-    key->v[RH_BOUND_KEY_GIVEN] = 0;
+    key->v[RH_BOUND_KEY_GIVEN] = rh_pipeline_kind_copies(l->schedule);
     void *found = memo_get(&s->nets, key);
     return found ? found : memo_add(&s->nets, key, rh_group_network_new(s, l));
 }

@@ -193,9 +193,9 @@ static void add_items(Sum *s, int32_t stage, const RhLayerOps *items, const RhSp
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(s->l), s->l->pp, stage, c);
         for (int kind = 0; kind < RH_LAYER_OP_LAYERS; kind++)
             add_item(s, stage, items->pass[kind], s->m * split->kinds[g][kind]);
-        if (g == 0)
+        if (rh_pipeline_begins(rh_pipeline_of(s->l), s->l->pp, g))
             add_item(s, stage, items->pass[RH_LAYER_EMBEDDING], s->m);
-        if (g == split->chunks - 1)
+        if (rh_pipeline_ends(rh_pipeline_of(s->l), s->l->pp, s->l->vpp, g))
             add_item(s, stage, items->pass[RH_LAYER_HEAD], s->m);
     }
 }

@@ -37,9 +37,11 @@ static double chunk_kernels_s(RhShardCost *shard, const RhSplit *split, int32_t 
     for (int k = 0; k < RH_LAYER_OP_LAYERS; k++)
         if (split->kinds[g][k] > 0)
             sum += split->kinds[g][k] * rh_layer_kernels_s(&items->pass[k][pass]);
-    if (g == 0)
+    const RhPipelineSchedule *schedule = rh_pipeline_of(&shard->layout);
+    int32_t pp = shard->layout.pp;
+    if (rh_pipeline_begins(schedule, pp, g))
         sum += rh_layer_kernels_s(&items->pass[RH_LAYER_EMBEDDING][pass]);
-    if (g == split->chunks - 1)
+    if (rh_pipeline_ends(schedule, pp, split->chunks / pp, g))
         sum += rh_layer_kernels_s(&items->pass[RH_LAYER_HEAD][pass]);
     return sum;
 }
@@ -208,6 +210,8 @@ static RhChunkTimeTable *spans_new(RhBoundCache *cache, RhShardCost *shard, cons
             s->kernels_s[stage] += s->chunk[g]->least[pass].kernels_s;
             s->beside = MAX(s->beside, s->chunk[g]->of[pass].beside);
         }
+        if (rh_pipeline_begins(rh_pipeline_of(&shard->layout), pp, g))
+            s->drain_s[g] = 0; /* gradients of a copy end here */
         s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g]->least[RH_SLOT_FORWARD].out_s;
         s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
     }

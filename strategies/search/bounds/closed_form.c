@@ -25,7 +25,8 @@ typedef struct {
     const RhStageCommTime *sums; /* its */
     const double *work_s;        /* of the prices, or where recomputation is open */
     int32_t p, v, m;
-    bool turns;                                      /* two chunks, the second back up the stages */
+    bool turns;   /* two chunks, the second back up the stages */
+    bool mirrors; /* the second is of another copy of the model */
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
     double least_s;                                  /* of the four */
     double message_bytes;
@@ -81,7 +82,7 @@ static inline double fill_s(const Terms *t, int32_t s)
 }
 
 /* Returns the time behind the stage's last gradients that go back, until the first stage is
- * done. */
+ * done; where they are of a second copy of the model, until they are through its first part. */
 static inline double drain_s(const Terms *t, int32_t s)
 {
     int32_t laps = t->profile->back_chunk[s];
@@ -89,6 +90,8 @@ static inline double drain_s(const Terms *t, int32_t s)
     if (t->turns) /* on to the last stage, then back to the first */
         messages = laps ? (t->p - 1 - s) * t->next_s + (t->p - 1) * t->back_s : s * t->back_s;
     int32_t g = rh_pipeline_model_chunk(t->profile->schedule, t->p, s, laps);
+    if (t->mirrors)
+        return t->spans->drain_s[g] + (laps ? (t->p - 1 - s) * t->next_s : s * t->back_s);
     return t->spans->drain_s[g] + messages + t->after_s;
 }
 
@@ -141,7 +144,8 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
         l.turn_s = rh_max_d(l.turn_s, fill + prices->before_last_s[i]);
         int32_t g = rh_pipeline_model_chunk(t->profile->schedule, t->p, i, t->v - 1);
         double here = t->turns ? i * t->next_s : (t->p - 1 - i) * t->back_s;
-        l.through_s = rh_max_d(l.through_s, first - spans->drain_s[g + 1] + here);
+        if (!t->mirrors)
+            l.through_s = rh_max_d(l.through_s, first - spans->drain_s[g + 1] + here);
         l.work_s = rh_max_d(l.work_s, slots_s(t, i, after));
     }
     return l;
@@ -282,6 +286,7 @@ static Terms terms_of_work(RhBoundCache *cache, const RhLayout *l, const RhTable
                .p = l->pp,
                .v = l->vpp,
                .turns = tables->profile->schedule->turns,
+               .mirrors = tables->profile->schedule->mirrors,
                .m = tables->profile->m};
     t.share = taken_frac(cache, tables, tables->spans->beside);
     price_messages(&t, tables->shard->model_cost->least_message_bytes);

@@ -292,12 +292,29 @@ double rh_bound_block_s(RhBoundCache *s, const RhGroupNetwork *net, const RhPlac
     return *found;
 }
 
+/* A stage and the one as far from the other end: the quickest of their groups alone. */
+static double mirrored_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage,
+                         RhGroupKind kind, const RhCollectiveSpec *call)
+{
+    const RhRole *role = rh_program_role(net->skeleton, stage);
+    int32_t group = net->groups[kind] + rh_grid_pair(&net->grid, stage);
+    double quickest = (double)INFINITY;
+    for (int32_t i = 0, first; i < role->ranks_count; i++) {
+        int32_t rank = rh_role_rank(role, i);
+        if (rh_group_place(rh_program_group(net->skeleton, group), rank, &first) >= 0 &&
+            first == rank)
+            quickest = rh_min_d(quickest, alone_s(s, net->skeleton, group, rank, call));
+    }
+    return quickest;
+}
+
 static double call_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhGroupKind group,
                      const RhCollectiveSpec *call)
 {
-    return (rh_group_meets_all_stages(group) ? stages_s
-            : rh_group_joins_stages(group)   ? pairs_s
-                                             : stage_s)(s, net, stage, group, call);
+    return (rh_group_pairs_stages(group)       ? mirrored_s
+            : rh_group_meets_all_stages(group) ? stages_s
+            : rh_group_joins_stages(group)     ? pairs_s
+                                               : stage_s)(s, net, stage, group, call);
 }
 
 /* Remembered under `key`; a call without an algorithm takes the library's. */
@@ -306,7 +323,9 @@ static double call_kept_s(RhBoundCache *s, const RhGroupNetwork *net, RhCollecti
 {
     RhGroupKind group = (RhGroupKind)key.group;
     /* The first stage calls all that join stages, and all callers take the same time. */
-    key.stage = rh_group_joins_stages(group) ? 0 : net->alike[key.stage];
+    key.stage = rh_group_pairs_stages(group)   ? rh_grid_pair(&net->grid, key.stage)
+                : rh_group_joins_stages(group) ? 0
+                                               : net->alike[key.stage];
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found && too_late(s))
         return 0;

@@ -163,6 +163,12 @@ static double held_frac(const RhBoundCache *cache, const RhLayout *l, const RhGr
     return rh_min_d(cache->held_frac, (1 - 1.0 / cache->sms_least) / lanes);
 }
 
+/* How often a step runs each layer of the model in one pipeline. */
+static double passes_of(const RhBoundCache *cache, const RhLayout *l)
+{
+    return (double)rh_train_microbatches(cache->c, l) * rh_pipeline_kind_copies(l->schedule);
+}
+
 /* Returns the bound of a cut for one order of ranks. The last micro-batch has no SMs taken from its kernels: a collective
  * may outlast its last kernel. */
 static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
@@ -170,7 +176,7 @@ static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
     RhLayout l = rh_train_plain_cut(cut, order);
     const RhPipelineSchedule *schedule = rh_pipeline_of(&l);
     RhLayerWork w = least_work(cache, &l);
-    double m = (double)rh_train_microbatches(cache->c, &l), p = l.pp;
+    double m = passes_of(cache, &l), p = l.pp;
     double held = held_frac(cache, &l, rh_bound_network(cache, &l));
     double all_s = w.all_s + held * w.lanes_s * (m - 1) / m;
     bool back = !schedule->turns && !schedule->splits_backward && !schedule->crosses;
@@ -197,7 +203,7 @@ double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
     double sum = of_item[RH_LAYER_EMBEDDING] + of_item[RH_LAYER_HEAD];
     for (int32_t i = 0; i < model->layers_count; i++)
         sum += of_item[model->kind_of_layer[i]];
-    double m = (double)rh_train_microbatches(cache->c, &l);
+    double m = passes_of(cache, &l);
     return is_there_and_back(&l) ? one_chunk_s(sum, 1, m, l.pp) : m * sum / l.pp;
 }
 

@@ -53,8 +53,10 @@ static bool take_items(const Message *m, RhP2pInterference *share)
     for (int i = 0; i < RH_LAYER_OP_KINDS * RH_SLOT_PASSES; i++) {
         int kind = i / RH_SLOT_PASSES;
         const GArray *tasks = items->pass[kind][i % RH_SLOT_PASSES].tasks;
-        bool here = (kind != RH_LAYER_EMBEDDING || m->stage == 0) &&
-                    (kind != RH_LAYER_HEAD || m->stage == m->links->l->pp - 1);
+        const RhPipelineSchedule *schedule = rh_pipeline_of(m->links->l);
+        bool last = m->stage == m->links->l->pp - 1;
+        bool here = (kind != RH_LAYER_EMBEDDING || m->stage == 0 || schedule->mirrors) &&
+                    (kind != RH_LAYER_HEAD || last || schedule->mirrors);
         for (guint k = 0; here && known && tasks && k < tasks->len; k++)
             known = take_task(m, &g_array_index(tasks, RhLayerOp, k), share);
     }

@@ -21,7 +21,9 @@ int32_t rh_segment_place_of(const RhSegmentGraph *g, int32_t stage, const RhSlot
 static double input_s(const RhSegmentGraph *g, const RhSlot *slot, int32_t at)
 {
     bool back = rh_slot_goes_back(slot->pass);
-    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || (back && at == g->chunks - 1))
+    bool first = back ? rh_pipeline_ends(g->schedule, g->l->pp, g->l->vpp, at)
+                      : rh_pipeline_begins(g->schedule, g->l->pp, at);
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || first)
         return 0; /* the stage's own work comes before */
     return g->arrival[back][(int64_t)at * g->m + slot->microbatch];
 }
@@ -75,8 +77,7 @@ double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t st
 /* The model chunk that waits for the slot; -1: none. */
 int32_t rh_segment_receiver_of(const RhSegmentGraph *g, const RhSlot *slot, int32_t at)
 {
-    int32_t to = rh_slot_goes_back(slot->pass) ? at - 1 : at + 1;
-    return slot->pass == RH_SLOT_BACKWARD_WEIGHT || to >= g->chunks ? -1 : to;
+    return rh_pipeline_receiver(g->schedule, g->l->pp, g->l->vpp, slot->pass, at);
 }
 
 static void send(RhSegmentGraph *g, int32_t stage, const RhSlot *slot, int32_t at)
@@ -226,7 +227,8 @@ static RhGroupKind run_to_meeting(const RhSegmentGraph *g, RhSegmentStage *s)
     RhInstrRange end = s->flows->stage_program->end;
     for (; s->ended < end.count; s->ended++) {
         const RhInstr *step = rh_stage_program_instr(s->flows->stage_program, end.first + s->ended);
-        if (step->kind == RH_INSTR_COMMUNICATE && rh_group_joins_stages((RhGroupKind)step->group))
+        if (step->kind == RH_INSTR_COMMUNICATE && rh_group_joins_stages((RhGroupKind)step->group) &&
+            !rh_group_pairs_stages((RhGroupKind)step->group)) /* each pair meets by itself */
             return (RhGroupKind)step->group;
         rh_segment_run_instr(g, s, end.first + s->ended);
     }

@@ -4,7 +4,8 @@
  *
  * Legend: p stages, v chunks per stage, m micro-batches. Chunk c of stage s is chunk c*p + s of the
  * model; in a schedule that turns, chunk c of stage s is c*p + p-1-s for odd c: the last stage
- * sends to itself, and the first stage has both ends of the model. */
+ * sends to itself, and the first stage has both ends of the model. In one that mirrors, chunks p to
+ * 2p-1 are those of a second copy, and nothing is sent from one copy to the other. */
 #include "strategies/layout.h"
 
 /* Passes that a slot may run. Backward is one slot, or two: gradients of the inputs, for which the
@@ -32,6 +33,7 @@ typedef struct {
 typedef struct RhPipelineSchedule {
     bool splits_backward; /* three slots for each micro-batch and chunk instead of two */
     bool turns;           /* odd chunks run from the last stage to the first */
+    bool mirrors;         /* the second chunk is of a second copy of the model */
     bool crosses;         /* at the turn, outputs are swapped with those of another replica */
     bool in_rounds;       /* m must be a multiple of p */
     bool pairs;           /* has pairs of slots */
@@ -62,6 +64,23 @@ static inline int32_t rh_pipeline_model_chunk(const RhPipelineSchedule *s, int32
 static inline int32_t rh_pipeline_stage(const RhPipelineSchedule *s, int32_t p, int32_t g)
 {
     return s->turns && g / p % 2 ? p - 1 - g % p : g % p;
+}
+/* Is model chunk g the first of a copy of the model, which has no chunk before; and the last? */
+static inline bool rh_pipeline_begins(const RhPipelineSchedule *s, int32_t p, int32_t g)
+{
+    return g == 0 || (s->mirrors && g == p);
+}
+static inline bool rh_pipeline_ends(const RhPipelineSchedule *s, int32_t p, int32_t v, int32_t g)
+{
+    return g == p * v - 1 || (s->mirrors && g == p - 1);
+}
+/* Returns the model chunk that the output of a pass through chunk g goes to; -1: none. */
+static inline int32_t rh_pipeline_receiver(const RhPipelineSchedule *s, int32_t p, int32_t v,
+                                           RhSlotPass pass, int32_t g)
+{
+    if (pass == RH_SLOT_BACKWARD || pass == RH_SLOT_BACKWARD_DATA)
+        return rh_pipeline_begins(s, p, g) ? -1 : g - 1;
+    return pass != RH_SLOT_FORWARD || rh_pipeline_ends(s, p, v, g) ? -1 : g + 1;
 }
 /* Does one stage hold the model's first chunk and its last? */
 static inline bool rh_pipeline_ends_meet(const RhPipelineSchedule *s, int32_t p, int32_t v)

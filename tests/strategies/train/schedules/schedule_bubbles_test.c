@@ -273,16 +273,70 @@ static void dualpipe_idles_as_published(void)
                    1e-12);
 }
 
+/* Nine gains of GEMS over layers run one after another (2 m p (F + B)), of equal stages, with a backward
+ * of two forwards and free messages: the order of MPI4DL's own code, replayed. With m they near
+ * 3 p / (2 p + 1).
+ * Source: github.com/OSU-Nowlab/MPI4DL 998d9ad, src/torchgems/gems_master.py. */
+static void gems_gains_what_its_order_does(void)
+{
+    static const struct {
+        int32_t p, m;
+        double gain;
+    } rows[] = {{4, 1, 24.0 / 21},      {4, 2, 48.0 / 39},  {4, 64, 1536.0 / 1155},
+                {5, 1, 30.0 / 26},      {5, 2, 60.0 / 48},  {8, 1, 48.0 / 41},
+                {8, 64, 3072.0 / 2183}, {16, 1, 96.0 / 81}, {16, 64, 6144.0 / 4239}};
+    static const double said[] = {1.143, 1.231, 1.330, 1.154, 1.250, 1.171, 1.407, 1.185, 1.449};
+    static const double pass_s[RH_SLOT_PASSES] = {2, 4, 2, 2}; /* two chunks a stage */
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 32, 2048);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        int32_t p = rows[i].p, m = rows[i].m;
+        g_autoptr(RhProgram) program = waits_only(&(Waits){RH_PIPELINE_GEMS, p, 2, m, pass_s, 0});
+        CU_ASSERT_TRUE(rh_program_check(program, NULL));
+        RhEngineOptions options = {0};
+        g_autoptr(RhRun) run = rh_rehearse_isolated(program, k.platform, &options, NULL);
+        double one_by_one = 2.0 * m * p * 3;
+        RH_CHECK_CLOSE(one_by_one / run->step_time_s, rows[i].gain, 1e-4);
+        RH_CHECK_CLOSE(one_by_one / run->step_time_s, said[i], 5e-4);
+        RH_CHECK_CLOSE(run->step_time_s, 6 * m * (1 + bubble_frac(RH_PIPELINE_GEMS, p, 2, m)),
+                       1e-4);
+        CU_ASSERT_EQUAL(kept_most(RH_PIPELINE_GEMS, p, 2, m), 1);
+    }
+    double long_run = 3 / (1 + bubble_frac(RH_PIPELINE_GEMS, 4, 2, 1 << 20)) / 3 * 4;
+    RH_CHECK_CLOSE(long_run, 12.0 / 9, 1e-5);
+}
+
+/* The second copy is the first in opposite order, and its row says so to whom asks for layers. */
+static void copies_are_said_alike(void)
+{
+    for (int kind = RH_PIPELINE_NONE + 1; kind < RH_PIPELINE_LAST; kind++) {
+        const RhPipelineSchedule *s = rh_pipeline_schedule((RhPipelineKind)kind);
+        CU_ASSERT_EQUAL(rh_pipeline_kind_copies((RhPipelineKind)kind), s->mirrors ? 2 : 1);
+        CU_ASSERT_TRUE(!s->mirrors || s->turns);
+    }
+    const RhPipelineSchedule *gems = rh_pipeline_schedule(RH_PIPELINE_GEMS);
+    for (int32_t p = 2; p < 7; p++)
+        for (int32_t part = 0; part < p; part++) {
+            CU_ASSERT_EQUAL(rh_pipeline_stage(gems, p, part), part);
+            CU_ASSERT_EQUAL(rh_pipeline_stage(gems, p, p + part), p - 1 - part);
+        }
+    CU_ASSERT_EQUAL(rh_pipeline_receiver(gems, 4, 2, RH_SLOT_FORWARD, 3), -1);
+    CU_ASSERT_EQUAL(rh_pipeline_receiver(gems, 4, 2, RH_SLOT_BACKWARD, 4), -1);
+    CU_ASSERT_EQUAL(rh_pipeline_receiver(gems, 4, 2, RH_SLOT_FORWARD, 4), 5);
+}
+
 int main(void)
 {
-    return rh_test_main("schedule_bubbles",
-                        (RhTest[]){{"the_bubble_is_as_published", the_bubble_is_as_published},
-                                   {"zero_bubble_leaves_a_third_of_the_bubble",
-                                    zero_bubble_leaves_a_third_of_the_bubble},
-                                   {"zero_bubble_stages_never_wait_once_they_began",
-                                    zero_bubble_stages_never_wait_once_they_began},
-                                   {"unequal_halves_of_backward_leave_what_is_said",
-                                    unequal_halves_of_backward_leave_what_is_said},
-                                   {"dualpipe_idles_as_published", dualpipe_idles_as_published},
-                                   {0}});
+    return rh_test_main(
+        "schedule_bubbles",
+        (RhTest[]){
+            {"the_bubble_is_as_published", the_bubble_is_as_published},
+            {"zero_bubble_leaves_a_third_of_the_bubble", zero_bubble_leaves_a_third_of_the_bubble},
+            {"zero_bubble_stages_never_wait_once_they_began",
+             zero_bubble_stages_never_wait_once_they_began},
+            {"unequal_halves_of_backward_leave_what_is_said",
+             unequal_halves_of_backward_leave_what_is_said},
+            {"dualpipe_idles_as_published", dualpipe_idles_as_published},
+            {"gems_gains_what_its_order_does", gems_gains_what_its_order_does},
+            {"copies_are_said_alike", copies_are_said_alike},
+            {0}});
 }
