@@ -253,11 +253,25 @@ int32_t *rh_program_role_of_rank(const RhProgram *p)
     return roles;
 }
 
+/* Time of a bundle in one of the processes that share the device, all with the same work. */
+static RhSharedTime shared_time(const RhProgram *p, const RhDevice *device, const RhBundle *b)
+{
+    RhClientWork work = {.idle_s = b->count * p->kernel_gap_s};
+    for (int32_t i = b->first; i < b->first + b->count; i++) {
+        const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, i);
+        work.kernels_s += rh_kernel_time_s(device, kernel);
+        work.filled_s += rh_kernel_filled_s(device, kernel);
+    }
+    return rh_clients_time(&device->clients, &work);
+}
+
 double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bundle)
 {
     const RhBundle *b = &g_array_index(p->bundles, RhBundle, bundle);
     if (b->seconds >= 0)
         return b->seconds;
+    if (rh_clients_share(&device->clients))
+        return shared_time(p, device, b).seconds;
     double total = 0;
     for (int32_t i = b->first; i < b->first + b->count; i++)
         total +=
@@ -279,6 +293,12 @@ RhBoundTimes rh_bundle_bounds(const RhProgram *p, const RhDevice *device, int32_
         const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + i);
         *(rh_kernel_computes(device, kernel) ? &bounds.compute_s : &bounds.memory_s) +=
             rh_kernel_time_s(device, kernel);
+    }
+    double kernels_s = bounds.compute_s + bounds.memory_s;
+    if (rh_clients_share(&device->clients) && kernels_s > 0) {
+        double busy = shared_time(p, device, b).busy_s / kernels_s;
+        bounds.compute_s *= busy;
+        bounds.memory_s *= busy;
     }
     return bounds;
 }

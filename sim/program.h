@@ -295,13 +295,15 @@ int32_t *rh_program_role_of_rank(const RhProgram *p);
 bool rh_program_same_places(const RhProgram *a, const RhProgram *b);
 
 /* Seconds of a bundle in kernels bound by compute and bound by memory; the rest are gaps. A fixed
- * duration counts as its first kernel's bound, or as compute without kernels. */
+ * duration counts as its first kernel's bound, or as compute without kernels. Where processes share
+ * the device, the seconds in which a kernel of any of them runs. */
 typedef struct {
     double compute_s, memory_s;
 } RhBoundTimes;
 RhBoundTimes rh_bundle_bounds(const RhProgram *p, const RhDevice *device, int32_t bundle);
 
-/* Returns the seconds of a bundle on a device: kernels plus a gap after each. */
+/* Returns the seconds of a bundle on a device: kernels plus a gap after each; where processes share
+ * the device, beside the same work of the others (platforms/devices/gpu_clients.h). */
 double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bundle);
 
 /* --- files: JSON round-trips exactly (rehearse.program/1); GOAL is the text form of LogGOPSim and

@@ -21,6 +21,7 @@
 #include "platforms/devices/calibrated_range.h"
 #include "platforms/devices/custom_allreduce.h"
 #include "platforms/devices/gemm_correction.h"
+#include "platforms/devices/gpu_clients.h"
 #include "platforms/devices/kernel.h"
 #include "platforms/devices/time_surface.h"
 
@@ -129,6 +130,8 @@ typedef struct {
     RhPeerReduce peers;  /* from a profile */
     RhSurfacesUsed used; /* selection by rh_device_use_surfaces() */
     bool training;       /* set by rh_device_use_training() */
+    /* Processes that share it; kernel times are of one that has it to itself (rh_bundle_time_s) */
+    RhGpuClients clients;
     RhDeviceRates rates; /* derived; call rh_device_refresh() after changing a fact */
     char *hash;          /* SHA-256 of the file */
 } RhDevice;
@@ -181,6 +184,11 @@ static inline double rh_sms_left_frac(double sms, double held, int32_t count)
 /* Returns the seconds of one kernel alone on the device: the largest of compute, memory and floor.
  * Pure and thread-safe; about 30 ns. */
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel);
+
+/* Returns the seconds of the whole device that the kernel takes: its time times the larger of the
+ * share of SMs that its thread blocks fill and the share of the memory's rate that it uses. Launch,
+ * ramp and a last wave leave room; a kernel timed by a surface leaves none. */
+double rh_kernel_filled_s(const RhDevice *device, const RhKernel *kernel);
 
 /* Returns whether the kernel is compute-bound on the device. */
 bool rh_kernel_computes(const RhDevice *device, const RhKernel *kernel);

@@ -30,6 +30,8 @@ typedef struct {
     double correction;   /* factor on the whole time */
     int tile;            /* GEMM: index of the tile chosen */
     double waves;
+    double fill_frac;  /* share of the SMs that its thread blocks fill in the mean */
+    double streamed_s; /* what the memory alone would take for its bytes, without a ramp */
 } Parts;
 
 static inline double ceil_shift(int64_t x, int shift)
@@ -64,11 +66,15 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
     p->compute_s = DBL_MAX;
     for (int i = 0; i < d->curves.tiles_count; i++) {
         double tiles = batch * ceil_shift(k->m, r->shift_m[i]) * ceil_shift(k->n, r->shift_n[i]);
-        double x = tiles * r->sms_inverse, waves = 1, steps = depth;
-        if (x > 1)
+        double x = tiles * r->sms_inverse, waves = 1, steps = depth, fill = x;
+        if (x > 1) {
             waves = x + tail * (ceil_positive(x) - x);
-        else if (splits_most > 1 && tiles > 0)
-            steps = depth / MIN(1 / x, splits_most);
+            fill = x / waves;
+        } else if (splits_most > 1 && tiles > 0) {
+            double splits = MIN(1 / x, splits_most);
+            steps = depth / splits;
+            fill = x * splits;
+        }
         double s = waves * s_per_k[i] * (steps + half);
         if (few)
             s *= few_rows_share(&d->curves.tiles[i], k->m);
@@ -76,6 +82,7 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
             p->compute_s = s;
             p->tile = i;
             p->waves = waves;
+            p->fill_frac = fill;
         }
     }
     if (k->narrow_gradient)
@@ -85,6 +92,7 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
     p->overlap_frac = few ? 0 : d->curves.gemm_overlap_frac.value;
     if (few)
         p->memory_s *= r->few_rows_roofs;
+    p->streamed_s = p->memory_s;
     if (r->corrected[k->dtype] && k->batch <= 1)
         p->correction = rh_gemm_correction_factor(&d->correction, k->m, k->n, k->k);
 }
@@ -114,7 +122,8 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
     /* the longest thread block bounds the kernel when there are few; decoding splits keys */
     double block = (double)k->m < ATTENTION_TILE_ROWS ? 0 : pair_flops * ATTENTION_TILE_ROWS * s;
     p->compute_s = MAX(flops, block * r->sms) * s_per_flop;
-    p->memory_s = k->bytes * r->stream_s_per_byte;
+    p->fill_frac = flops / MAX(flops, block * r->sms);
+    p->memory_s = p->streamed_s = k->bytes * r->stream_s_per_byte;
 }
 
 /* Cost of a scan. Its roof is assumed to be that of fused attention, whose products are on tiles,
@@ -127,6 +136,7 @@ static void cost_scan(const RhDevice *d, const RhKernel *k, Parts *p)
     p->compute_s = roofs * k->flops * d->rates.attention_s_per_flop[k->dtype];
     p->memory_s =
         roofs * (k->bytes + d->curves.memory_bytes_half.value) * d->rates.stream_s_per_byte;
+    p->fill_frac = 1;
 }
 
 static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
@@ -151,6 +161,7 @@ static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
     case RH_KERNEL_ACTIVATION:
     case RH_KERNEL_CAST:
         p->memory_s = (k->bytes + d->curves.memory_bytes_half.value) * d->rates.pass_s_per_byte;
+        p->streamed_s = k->bytes * d->rates.pass_s_per_byte;
         break;
     case RH_KERNEL_SOFTMAX:
     case RH_KERNEL_ROTARY:
@@ -164,6 +175,7 @@ static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
     case RH_KERNEL_LAST:
     default:
         p->memory_s = (k->bytes + d->curves.memory_bytes_half.value) * d->rates.stream_s_per_byte;
+        p->streamed_s = k->bytes * d->rates.stream_s_per_byte;
         break;
     }
 }
@@ -197,6 +209,17 @@ double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)
     cost_parts(device, kernel, &p);
     double s = work_s(&p);
     return MAX(s, p.floor_s);
+}
+
+double rh_kernel_filled_s(const RhDevice *device, const RhKernel *kernel)
+{
+    double alone_s = rh_kernel_time_s(device, kernel);
+    if (device->used.any && rh_device_surface(device, kernel))
+        return alone_s;
+    Parts p = {0};
+    cost_parts(device, kernel, &p);
+    double held_s = p.fill_frac * (form_s(&p) - p.launch_s);
+    return MIN(alone_s, MAX(held_s, p.streamed_s) * p.correction);
 }
 
 bool rh_kernel_computes(const RhDevice *device, const RhKernel *kernel)
