@@ -54,7 +54,7 @@ static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
     rh_json_put_string(w, "stack", c->stack->name);
     rh_json_put_int(w, "global_batch", c->job.global_batch);
     rh_json_put_int(w, "sequence_tokens", c->job.sequence);
-    rh_json_put_int(w, "gpus_count", c->job.gpus);
+    rh_json_put_int(w, "gpus_count", rh_job_gpus(&c->job));
     rh_json_put_string(w, "dtype", c->job.recipe->name);
     rh_put_words(w, "sets", q->sets);
     rh_json_put_int(w, "seed", q->seed);
@@ -189,6 +189,8 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_string(w, "mfu_peak", rh_dtype_name(r->mfu_dtype));
     rh_put_known(w, "mfu_bf16_frac", r->mfu_bf16_frac);
     rh_json_put_number(w, "hfu_frac", r->hfu_frac);
+    if (r->shared)
+        rh_json_put_number(w, "gpu_busy_frac", r->busy_frac);
     rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
     rh_json_put_int(w, "memory_peak_stage", r->memory.stage);
     rh_json_put_string(w, "memory_peak_when", r->memory_when);

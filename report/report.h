@@ -90,6 +90,8 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
 /* Appends the job: "job: llama-3.1-8b on 32 GPUs of dgx-h100, 64 samples of 8,192 tokens a step, bf16, framework
  * megatron (default)". */
 void rh_report_job(GString *out, const RhQuestion *q);
+/* Returns ", 4 processes on each (mps)", or "" where a process has a GPU to itself; caller frees. */
+char *rh_report_sharing(const RhJob *job);
 /* Returns the layout in words, with the layers of each pipeline stage: "tp2 pp8 ..., ZeRO-1; layers per stage: 11, 10 (6
  * times), 9". Caller frees. */
 char *rh_report_layout_title(const RhProblem *c, const RhLayout *layout);

@@ -16,8 +16,9 @@ static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r
                                    rh_report_memory_name((RhMemoryUse)use),
                                    rh_text_gib(r->memory.at_peak_bytes[use]));
     g_autofree char *stage =
-        r->layout.pp > 1 ? g_strdup_printf(" on a GPU of pipeline stage %d", r->memory.stage)
-                         : g_strdup(" per GPU");
+        r->layout.pp > 1
+            ? g_strdup_printf(" on a GPU of pipeline stage %d", r->memory.stage)
+            : g_strdup(rh_clients_share(&c->job.clients) ? " per process" : " per GPU");
     g_autofree char *line = g_strdup_printf(
         "peak memory: %.1f of %.1f GiB%s%s%s: %s (GiB)", rh_text_gib(r->memory.peak_bytes),
         rh_text_gib(r->memory_capacity_bytes), stage, r->memory_when ? ", in " : "",
@@ -33,6 +34,18 @@ static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r
         g_string_append_printf(out, "drives: %.1f of %.1f GiB of a node\n",
                                rh_text_gib(r->memory.nvme_bytes),
                                rh_text_gib(c->platform->nvme_bytes.value));
+}
+
+/* A GPU on which a kernel always runs may have most of its SMs empty. */
+static void append_utilisation(GString *out, const RhProblem *c, const RhRehearsal *r)
+{
+    if (!rh_clients_share(&c->job.clients))
+        return;
+    g_autofree char *line =
+        g_strdup_printf("GPU utilisation: %.0f %% (a kernel runs, as nvidia-smi counts); of its "
+                        "FLOPs %.1f %% are used (MFU)",
+                        100 * r->busy_frac, 100 * r->mfu_frac);
+    rh_text_wrap(out, line, 2, 79);
 }
 
 static void add_share(GString *parts, const char *name, double joules, double total_j)
@@ -207,6 +220,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     else if (r->costs)
         rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, q->c, r);
+    append_utilisation(out, q->c, r);
     append_energy(out, q, r, verbose);
     append_cost(out, q, r);
     rh_report_trust(out, r);

@@ -1,6 +1,6 @@
 #pragma once
 /* A problem: the model that is trained, the platform, the software, and the work of a step. */
-#include "platforms/platform.h"
+#include "platforms/shared_gpus.h"
 #include "strategies/software_stack.h"
 #include "workloads/adam_moments.h"
 #include "workloads/document_packing.h"
@@ -12,9 +12,10 @@
 
 /* Parameters of the job besides model, platform and stack. */
 typedef struct {
-    int64_t global_batch; /* samples */
-    int64_t sequence;     /* tokens per sample */
-    int32_t gpus;
+    int64_t global_batch;         /* samples */
+    int64_t sequence;             /* tokens per sample */
+    int32_t gpus;                 /* ranks: places of processes, several on a GPU with `clients` */
+    RhGpuClients clients;         /* processes on each GPU */
     const RhRecipe *recipe;       /* number formats */
     const RhAdamMoments *moments; /* of the optimizer; NULL: fp32 */
     int32_t gradient_bytes;       /* of a main gradient, 2 or 4; 0: the stack's */
@@ -30,7 +31,14 @@ typedef struct {
                               memory and lower bounds are of the whole step */
 } RhJob;
 
-/* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */
+/* Returns the number of GPUs of the job. */
+static inline int32_t rh_job_gpus(const RhJob *job)
+{
+    return rh_clients_share(&job->clients) ? job->gpus / job->clients.count : job->gpus;
+}
+
+/* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform), with
+ * the places of processes that share GPUs (rh_platform_share). */
 typedef struct {
     const RhModel *model;
     const RhPlatform *platform;

@@ -147,7 +147,15 @@ static RhInputs *load(const RhCapacityQuery *q, const RhCapacitySeries *s, int64
                          .seed = q->a->seed,
                          .sets = (const char *const *)sets->pdata,
                          .argv = (const char *const *)argv};
-    return rh_inputs_load(&spec, error);
+    g_autoptr(RhInputs) in = rh_inputs_load(&spec, error);
+    if (in && rh_clients_share(&in->c.job.clients)) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "clients=%d: capacity counts GPUs of one process each\n"
+                "help: `rehearse plan` and `rehearse simulate` share them",
+                in->c.job.clients.count);
+        return NULL;
+    }
+    return g_steal_pointer(&in);
 }
 
 /* That a platform cannot be built of so many nodes is part of the answer; other errors are the user's. */

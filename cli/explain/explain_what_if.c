@@ -109,7 +109,7 @@ static bool apply_changes(const RhExplanation *e, Changes *changes, GError **err
  * name of the catalogue has as many nodes as the job needs. */
 static RhInputs *load_changed(const RhExplanation *e, const Changes *changes, GError **error)
 {
-    bool whole = e->in->c.job.gpus == rh_platform_gpus(e->in->hardware);
+    bool whole = rh_job_gpus(&e->in->c.job) == rh_platform_gpus(e->in->hardware);
     bool sized = changes->moved && !g_strv_contains(rh_platform_names(), e->result->platform);
     if (whole && (sized || changes_size(changes->sets)))
         e->result->gpus = 0;

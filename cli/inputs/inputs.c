@@ -210,9 +210,11 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
         rh_inputs_warn_ignored(in, before);
     if (in->c.job.gpus == 0)
         in->c.job.gpus = rh_platform_gpus(in->hardware);
-    if (!check_gpus(in, error))
+    if (!check_gpus(in, error) || !rh_platform_can_share(in->hardware, &in->c.job.clients, error))
         return NULL;
     in->platform = rh_stack_platform(in->c.stack, in->hardware);
+    rh_platform_share(in->platform, &in->c.job.clients);
+    in->c.job.gpus *= MAX(in->c.job.clients.count, 1);
     in->c.model = in->model;
     in->c.platform = in->platform;
     fill_question(in, spec);

@@ -124,12 +124,30 @@ static bool set_lora_base(RhJob *job, const char *value, GError **error)
                    RH_FROZEN_FORMAT_CHOICES);
 }
 
+static bool set_clients(RhJob *job, const char *value, GError **error)
+{
+    int64_t count = 0;
+    if (!set_number("clients", value, 1 << 10, &count, error))
+        return false;
+    job->clients.count = (int32_t)count;
+    return true;
+}
+
+static bool set_sharing(RhJob *job, const char *value, GError **error)
+{
+    return rh_clients_kind_by_name(value, &job->clients.kind) ||
+           rh_fail(error, RH_ERROR_USAGE, "--set sharing: \"%s\" is not one of %s", value,
+                   RH_CLIENTS_CHOICES);
+}
+
 static const struct {
     const char *key;
     bool (*set)(RhJob *job, const char *value, GError **error);
 } job_keys[] = {{"global_batch", set_global_batch},
                 {"sequence", set_sequence},
                 {"gpus", set_gpus},
+                {"clients", set_clients},
+                {"sharing", set_sharing},
                 {"dtype", set_dtype},
                 {"moments", set_moments},
                 {"masters", set_masters},

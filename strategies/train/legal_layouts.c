@@ -528,6 +528,18 @@ static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
                    l->tp, l->pp, l->dp, l->cp, ranks, c->job.gpus, c->job.gpus);
 }
 
+/* Processes of one GPU do the same at one time: replicas. */
+static bool clients_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    bool replicas = l->tp == 1 && l->pp == 1 && l->cp == 1 && l->ep == 1;
+    if (!rh_clients_share(&c->job.clients) || replicas)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "tp%d, pp%d, cp%d, ep%d: with clients=%d data-parallel replicas alone share a "
+                   "GPU\nhelp: tp1, pp1, cp1, ep1, or a process for each GPU (clients=1)",
+                   l->tp, l->pp, l->cp, l->ep, c->job.clients.count);
+}
+
 static bool parallelism_legal(const RhParallelism *parallelism, const RhProblem *c,
                               const RhLayout *l, GError **error)
 {
@@ -542,7 +554,7 @@ bool rh_train_legal(const RhProblem *c, const RhLayout *l, GError **error)
     for (int i = 0; rh_parallelisms[i]; i++)
         if (!parallelism_legal(rh_parallelisms[i], c, l, error))
             return false;
-    return ranks_legal(c, l, error) && recompute_legal(c, l, error) &&
+    return ranks_legal(c, l, error) && clients_legal(c, l, error) && recompute_legal(c, l, error) &&
            adapters_legal(c, l, error) && narrow_weights_legal(c, l, error) &&
            documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
            stages_legal(c, l, error) && chunks_legal(l, error) && schedule_legal(c, l, error);
@@ -555,7 +567,7 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l)
     for (int i = 0; rh_parallelisms[i]; i++)
         if (rh_parallelisms[i]->grid_legal && !rh_parallelisms[i]->grid_legal(c, l, NULL))
             return false;
-    return ranks_legal(c, l, NULL) && documents_legal(c, l, NULL);
+    return ranks_legal(c, l, NULL) && clients_legal(c, l, NULL) && documents_legal(c, l, NULL);
 }
 
 static bool batch_and_schedule_legal(const RhProblem *c, const RhLayout *l)

@@ -27,6 +27,7 @@ bool rh_problem_change(const RhProblem *c, const RhPlatform *hardware, const RhC
                     : rh_platform_set(out->hardware, set + strlen(PLATFORM_PREFIX), text, NULL) &&
                           rh_power_of_host_agrees(out->hardware, NULL);
     out->seen = rh_stack_platform(&out->stack, out->hardware);
+    rh_platform_share(out->seen, &c->job.clients);
     out->c.platform = out->seen;
     out->c.stack = &out->stack;
     return fine;

@@ -24,6 +24,10 @@ typedef struct {
     double mfu_frac, hfu_frac; /* hfu counts recomputation; relative to the peak of mfu_dtype */
     RhDtype mfu_dtype;         /* format of linear layers, if the device has units for it */
     double mfu_bf16_frac;      /* relative to the peak of bf16; 0: unknown */
+    /* share of the step in which a kernel runs on the GPU, of communication or not, waits of
+     * communication among them: what nvidia-smi calls utilisation */
+    double busy_frac;
+    bool shared; /* several processes share each GPU */
     RhTrainMemory memory;
     char *memory_when; /* owned: "backward of micro-batch 3"; NULL without a program */
     double memory_capacity_bytes;

@@ -130,7 +130,7 @@ static double tokens_per_s(const RhProblem *c, double step_s)
 {
     double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
     double tokens = (double)c->job.global_batch * (double)c->job.sequence * fill;
-    return tokens / step_s / c->job.gpus;
+    return tokens / step_s / rh_job_gpus(&c->job);
 }
 
 double rh_model_flops_per_s(const RhProblem *c, double step_s)
@@ -161,12 +161,17 @@ static void fill_rates(const RhProblem *c, RhRehearsal *r, double flops)
     r->mfu_frac = rh_mfu_frac(c, r->step_time_s);
     r->mfu_dtype = runs_as(c->platform->device, c->job.recipe->linear);
     r->mfu_bf16_frac = mfu_of(c, r->step_time_s, RH_DTYPE_BF16);
-    r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
+    r->hfu_frac = peak > 0 ? flops * c->job.gpus / rh_job_gpus(&c->job) / r->step_time_s / peak : 0;
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
 
 static void fill_energy(const RhProblem *c, RhRehearsal *r, RhPowerTimes times)
 {
+    double whole_s = 0;
+    for (int state = 0; state < RH_POWER_LAST; state++)
+        whole_s += times.state_s[state];
+    r->busy_frac = whole_s > 0 ? 1 - times.state_s[RH_POWER_IDLE] / whole_s : 0;
+    r->shared = rh_clients_share(&c->job.clients);
     r->energy = rh_energy_of(c->platform, c->job.gpus, &times);
     r->node_w = rh_energy_node_w(c->platform, c->job.gpus, &r->energy, r->step_time_s);
 }

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Several processes on a GPU: the job's line, memory of a process, utilisation; and what is refused.
+job=(-w shufflenet-v2 -p dgx-a100 --gpus 8 --global-batch 1024 --stack horovod -q)
+rehearse simulate "${job[@]}" -s zero0,mb32 --set clients=4
+try() {
+    echo "\$ rehearse $*"
+    rehearse "$@" 2>&1 | grep -E '^(error|note|help|[0-9.]+ m?s/step)'
+}
+try simulate "${job[@]}" -s zero0,mb32 --set clients=4 --set sharing=time
+try simulate "${job[@]}" -s zero0,mb32 --set clients=4 --set sharing=fair
+try simulate "${job[@]}" -s zero0,mb8 --set clients=64
+try simulate -w resnet-50 -p dgx-a100 --gpus 1 --global-batch 4096 --stack horovod -s zero0,mb128 --set clients=32
+try simulate -w gpt2 -p dgx-a100 --global-batch 128 --seq 1024 -q -s tp2,mb1 --set clients=4
+try simulate -w resnet-50 -p dgx-1 --global-batch 1024 --stack horovod -q -s zero0,mb32 --set clients=4
+try serve-simulate -w llama-3.1-8b -p dgx-a100 -s tp1 --rate 1 --lengths in=100,out=10 --set clients=4
+rehearse simulate "${job[@]}" -s zero0,mb32 --set clients=4 --json | grep -E 'gpus_count|gpu_busy_frac|"clients'
