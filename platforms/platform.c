@@ -38,7 +38,7 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhSwitchLe
 static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p, int32_t t)
 {
     const RhSwitchLevel *tier = &p->tiers[t];
-    static const char *const taken[] = {"nvlink",  "nic",   "host",      "nvme", "storage",
+    static const char *const taken[] = {"nvlink",  "nic",   "host",      "nvme", "storage", "dpu",
                                         "islands", "torus", "dragonfly", "",     NULL};
     if (g_strv_contains(taken, tier->name) || strchr(tier->name, '/') != NULL)
         rh_json_problem(doc, node, NULL, "\"%s\" cannot be the name of a tier", tier->name);
@@ -191,6 +191,9 @@ static RhPlatform *begin_platform(RhJson *doc, const RhJsonNode *root, GPtrArray
                          &p->pue,
                          &p->host_gpus_per_link,
                          &p->host_memory_bytes_per_s,
+                         &p->host_cores,
+                         &p->dpu_cores,
+                         &p->dpu_core_frac,
                          &p->nvme_bytes_per_s,
                          &p->host_bytes,
                          &p->nvme_bytes,

@@ -141,6 +141,9 @@ typedef struct {
     RhFact host_gpus_per_link; /* GPUs that share such a link, as below a PCIe switch; 0: as 1 */
     /* Memory of a node's sockets together, read and written; 0: unknown */
     RhFact host_memory_bytes_per_s;
+    RhFact host_cores;       /* of a node; 0: unknown */
+    RhFact dpu_cores;        /* of a node's data processing units; 0: it has none */
+    RhFact dpu_core_frac;    /* speed of such a core over a host's */
     RhFact nvme_bytes_per_s; /* per node and direction of its drives; 0: no drives */
     RhStorage storage;
     RhFact host_bytes;         /* memory of a node; 0: unknown */

@@ -189,7 +189,7 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_string(w, "mfu_peak", rh_dtype_name(r->mfu_dtype));
     rh_put_known(w, "mfu_bf16_frac", r->mfu_bf16_frac);
     rh_json_put_number(w, "hfu_frac", r->hfu_frac);
-    if (r->shared)
+    if (r->tells_busy)
         rh_json_put_number(w, "gpu_busy_frac", r->busy_frac);
     rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
     rh_json_put_int(w, "memory_peak_stage", r->memory.stage);

@@ -37,9 +37,9 @@ static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r
 }
 
 /* A GPU on which a kernel always runs may have most of its SMs empty. */
-static void append_utilisation(GString *out, const RhProblem *c, const RhRehearsal *r)
+static void append_utilisation(GString *out, const RhRehearsal *r)
 {
-    if (!rh_clients_share(&c->job.clients))
+    if (!r->tells_busy)
         return;
     g_autofree char *line =
         g_strdup_printf("GPU utilisation: %.0f %% (a kernel runs, as nvidia-smi counts); of its "
@@ -220,7 +220,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     else if (r->costs)
         rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, q->c, r);
-    append_utilisation(out, q->c, r);
+    append_utilisation(out, r);
     append_energy(out, q, r, verbose);
     append_cost(out, q, r);
     rh_report_trust(out, r);

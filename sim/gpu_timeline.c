@@ -130,7 +130,7 @@ static Booking explain_idle(const Course *c, int32_t cause, double t_start_s, do
     bool message = task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV;
     if (task->kind == RH_TASK_COPY)
         b.wait = rh_copy_wait(task);
-    else if (task->kind == RH_TASK_KERNEL && task->lane >= RH_LANE_LAST)
+    else if (task->kind == RH_TASK_KERNEL && rh_lane_on_host(task->lane))
         b.wait = RH_WAIT_HOST;
     if (!message && task->kind != RH_TASK_COLLECTIVE)
         return b;
@@ -292,7 +292,7 @@ static RhWait name_of(const RhTask *task)
     case RH_TASK_COPY:
         return rh_copy_wait(task);
     case RH_TASK_KERNEL:
-        return task->lane < RH_LANE_LAST ? RH_WAIT_COMPUTE : RH_WAIT_HOST;
+        return rh_lane_on_host(task->lane) ? RH_WAIT_HOST : RH_WAIT_COMPUTE;
     case RH_TASK_NONE:
     case RH_TASK_MARK:
     case RH_TASK_LAST:

@@ -31,7 +31,8 @@
     ROW(WEIGHTS_IN, "weights-in", COPY)                                                            \
     ROW(DRIVES_IN, "drives-in", COPY)                                                              \
     ROW(DRIVES_OUT, "drives-out", COPY)                                                            \
-    ROW(HOST, "host", HOST)
+    ROW(HOST, "host", HOST)                                                                        \
+    ROW(LOADER, "loader", HOST) /* samples of the next step, on cores of the host or a DPU */
 
 /* ROW(suffix of RH_WAIT_, name, source in a cost tree, whether it is communication) */
 #define RH_WAITS(ROW)                                                                              \

@@ -47,6 +47,11 @@ typedef enum {
 #undef ROW
     RH_LANE_LAST,
 } RhLane;
+/* Is a kernel on this lane work of the host? Streams' kernels are, too. */
+static inline bool rh_lane_on_host(int32_t lane)
+{
+    return lane == RH_LANE_LOADER || lane >= RH_LANE_LAST;
+}
 #define RH_LANE_BIT(lane) (UINT32_C(1) << (lane))
 
 /* Lanes from RH_LANE_LAST on are *streams* without a fixed meaning, named "stream 1" and so on, for

@@ -1,6 +1,7 @@
 #pragma once
 /* A problem: the model that is trained, the platform, the software, and the work of a step. */
 #include "platforms/shared_gpus.h"
+#include "strategies/sample_loading.h"
 #include "strategies/software_stack.h"
 #include "workloads/adam_moments.h"
 #include "workloads/document_packing.h"
@@ -12,10 +13,11 @@
 
 /* Parameters of the job besides model, platform and stack. */
 typedef struct {
-    int64_t global_batch;         /* samples */
-    int64_t sequence;             /* tokens per sample */
-    int32_t gpus;                 /* ranks: places of processes, several on a GPU with `clients` */
-    RhGpuClients clients;         /* processes on each GPU */
+    int64_t global_batch; /* samples */
+    int64_t sequence;     /* tokens per sample */
+    int32_t gpus;         /* ranks: places of processes, several on a GPU with `clients` */
+    RhGpuClients clients; /* processes on each GPU */
+    RhSampleLoader loader;
     const RhRecipe *recipe;       /* number formats */
     const RhAdamMoments *moments; /* of the optimizer; NULL: fp32 */
     int32_t gradient_bytes;       /* of a main gradient, 2 or 4; 0: the stack's */

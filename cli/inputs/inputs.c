@@ -210,7 +210,8 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
         rh_inputs_warn_ignored(in, before);
     if (in->c.job.gpus == 0)
         in->c.job.gpus = rh_platform_gpus(in->hardware);
-    if (!check_gpus(in, error) || !rh_platform_can_share(in->hardware, &in->c.job.clients, error))
+    if (!check_gpus(in, error) || !rh_platform_can_share(in->hardware, &in->c.job.clients, error) ||
+        !rh_loader_check(&in->c.job.loader, in->hardware, error))
         return NULL;
     in->platform = rh_stack_platform(in->c.stack, in->hardware);
     rh_platform_share(in->platform, &in->c.job.clients);

@@ -140,6 +140,33 @@ static bool set_sharing(RhJob *job, const char *value, GError **error)
                    RH_CLIENTS_CHOICES);
 }
 
+static bool set_loader_sample(RhJob *job, const char *value, GError **error)
+{
+    g_autoptr(GError) inner = NULL;
+    double s = 0;
+    if (!rh_quantity_parse(value, RH_QUANTITY_S, &s, &inner))
+        return rh_fail(error, RH_ERROR_USAGE, "--set loader.sample: %s", inner->message);
+    job->loader.sample_s = s;
+    return (s >= 0 && s <= 1e3) ||
+           rh_fail(error, RH_ERROR_USAGE, "--set loader.sample=%s: from 0 to 1,000 s", value);
+}
+
+static bool set_loader_workers(RhJob *job, const char *value, GError **error)
+{
+    int64_t workers = 0;
+    if (strcmp(value, "0") != 0 && !set_number("loader.workers", value, 4096, &workers, error))
+        return false;
+    job->loader.workers = (int32_t)workers;
+    return true;
+}
+
+static bool set_loader_place(RhJob *job, const char *value, GError **error)
+{
+    return rh_loader_place_by_name(value, &job->loader.place) ||
+           rh_fail(error, RH_ERROR_USAGE, "--set loader.on: \"%s\" is not one of %s", value,
+                   RH_LOADER_PLACES);
+}
+
 static const struct {
     const char *key;
     bool (*set)(RhJob *job, const char *value, GError **error);
@@ -148,6 +175,9 @@ static const struct {
                 {"gpus", set_gpus},
                 {"clients", set_clients},
                 {"sharing", set_sharing},
+                {"loader.sample", set_loader_sample},
+                {"loader.workers", set_loader_workers},
+                {"loader.on", set_loader_place},
                 {"dtype", set_dtype},
                 {"moments", set_moments},
                 {"masters", set_masters},

@@ -54,7 +54,7 @@ static void start_timed(RhExec *x, const RhReadyTask *ready, const RhTask *task,
 {
     RhActor *a = &x->actors[ready->performer];
     double duration_s = a->role->duration_s[ready->task];
-    bool kernel = task->kind == RH_TASK_KERNEL && task->lane < RH_LANE_LAST;
+    bool kernel = task->kind == RH_TASK_KERNEL && !rh_lane_on_host(task->lane);
     if (kernel)
         duration_s *= kernel_scale(x, a);
     duration_s += late_s;

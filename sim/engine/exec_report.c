@@ -45,7 +45,7 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
         actor->wait_s[rh_lane_bubble(task->lane)] += gap_s - transfer_s;
         break;
     case RH_TASK_KERNEL:
-        actor->wait_s[task->lane < RH_LANE_LAST ? RH_WAIT_BUBBLE : RH_WAIT_HOST] += gap_s;
+        actor->wait_s[rh_lane_on_host(task->lane) ? RH_WAIT_HOST : RH_WAIT_BUBBLE] += gap_s;
         break;
     case RH_TASK_NONE:
     case RH_TASK_MARK:

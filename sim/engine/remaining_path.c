@@ -115,7 +115,7 @@ static void settle_item(Walk *w, Item item)
     }
     if (t->kind == RH_TASK_COPY)
         own_s = message_s(x, item.actor, item.task);
-    else if (t->kind == RH_TASK_KERNEL && t->lane < RH_LANE_LAST)
+    else if (t->kind == RH_TASK_KERNEL && !rh_lane_on_host(t->lane))
         own_s /= a->own_speed;
     settle_task(w, item.actor, item.task, a->remaining_s[item.task] + own_s);
 }

@@ -175,6 +175,29 @@ static void hold_states(RhBuild *b)
     rh_build_memory(b, RH_MEMORY_RESERVE, stack->reserve_bytes.value);
 }
 
+/* Adds what a stage that reads samples waits for: their copy to the device, after they were loaded
+ * where nothing loads ahead; and the loading of the next step's. */
+static void load_samples(RhBuild *b)
+{
+    const RhProblem *c = b->c;
+    int32_t loaded = -1;
+    if (!rh_stage_loads(c, b->stage_program->stage))
+        return;
+    RhTask load = rh_build_task(b, RH_TASK_KERNEL, RH_LANE_LOADER, "load samples");
+    RhTask copy = rh_build_task(b, RH_TASK_COPY, RH_LANE_COPY_IN, "copy samples");
+    load.bundle = rh_program_add_wait(b->program, rh_step_loading_s(c, b->layout));
+    int32_t task = rh_program_add_task(b->program, load, NULL, 0);
+    if (!rh_loads_beside(&c->job.loader)) {
+        RhTask ready = rh_build_task(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, "samples loaded");
+        ready.bundle = rh_program_add_wait(b->program, 0);
+        loaded = b->now->last = rh_program_add_task(b->program, ready, &task, 1);
+    }
+    copy.from = RH_MEMORY_TIER_HOST;
+    copy.to = RH_MEMORY_TIER_HBM;
+    copy.bytes = rh_step_sample_bytes(c, b->layout);
+    rh_build_wait_for(b, rh_program_add_task(b->program, copy, &loaded, 1));
+}
+
 static void begin_step(RhBuild *b)
 {
     b->now->last = -1;
@@ -186,6 +209,7 @@ static void begin_step(RhBuild *b)
         g_array_set_size(b->sent[lane], 0);
         b->latest[lane] = b->before[lane] = -1;
     }
+    load_samples(b);
     rh_build_instrs(b, b->stage_program->begin);
 }
 
@@ -231,6 +255,9 @@ static double tasks_of(const RhModelCost *model_cost, const RhLayerOps *items, c
     for (int32_t stage = 0; stage < l->pp; stage++) {
         g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(model_cost, l, stage);
         sum += rh_stage_program_tasks(stage_program, items, m);
+        sum += rh_stage_loads(model_cost->c, stage)
+                   ? 3 - rh_loads_beside(&model_cost->c->job.loader)
+                   : 0;
     }
     return sum;
 }

@@ -88,5 +88,11 @@ bool rh_train_shares_in_groups(const RhLayout *layout);
 bool rh_train_copies(const RhLayout *layout);
 /* Does each tensor rank send a share of a message to another stage, where all ranks gather it? */
 bool rh_train_scatters(const RhProblem *c, const RhLayout *layout);
+/* Does this stage wait for samples that take time to load? */
+bool rh_stage_loads(const RhProblem *c, int32_t stage);
+/* Return the seconds in which the samples of a replica's step are loaded, and their bytes: pictures
+ * in fp32, tokens as numbers of 8 bytes. Ranks that share a replica wait for the same ones. */
+double rh_step_loading_s(const RhProblem *c, const RhLayout *layout);
+double rh_step_sample_bytes(const RhProblem *c, const RhLayout *layout);
 /* Returns the number of micro-batches per copy of the model in a pipeline, and step. */
 int64_t rh_train_microbatches(const RhProblem *c, const RhLayout *layout);

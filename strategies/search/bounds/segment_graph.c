@@ -254,7 +254,7 @@ static void meet(RhSegmentGraph *g, RhGroupKind kind)
 /* All that a stage reduced and gathered over the same links is behind it when its end begins. */
 static double ends_s(RhSegmentGraph *g)
 {
-    double latest = 0;
+    double latest = rh_step_loading_s(g->cache->c, g->l);
     for (int32_t i = 0; i < g->l->pp; i++) {
         RhSegmentStage *s = &g->stages[i];
         g_assert(s->next == g->total);

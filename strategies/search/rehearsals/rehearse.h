@@ -27,7 +27,7 @@ typedef struct {
     /* share of the step in which a kernel runs on the GPU, of communication or not, waits of
      * communication among them: what nvidia-smi calls utilisation */
     double busy_frac;
-    bool shared; /* several processes share each GPU */
+    bool tells_busy; /* several processes share each GPU, or samples are loaded: reports say so */
     RhTrainMemory memory;
     char *memory_when; /* owned: "backward of micro-batch 3"; NULL without a program */
     double memory_capacity_bytes;

@@ -171,7 +171,7 @@ static void fill_energy(const RhProblem *c, RhRehearsal *r, RhPowerTimes times)
     for (int state = 0; state < RH_POWER_LAST; state++)
         whole_s += times.state_s[state];
     r->busy_frac = whole_s > 0 ? 1 - times.state_s[RH_POWER_IDLE] / whole_s : 0;
-    r->shared = rh_clients_share(&c->job.clients);
+    r->tells_busy = rh_clients_share(&c->job.clients) || c->job.loader.sample_s > 0;
     r->energy = rh_energy_of(c->platform, c->job.gpus, &times);
     r->node_w = rh_energy_node_w(c->platform, c->job.gpus, &r->energy, r->step_time_s);
 }
