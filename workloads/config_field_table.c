@@ -173,6 +173,7 @@ static const RhConfigField FIELDS[] = {
     FLAG_FIELD(window.global_k_eq_v),
     SIZE_FIELD(window.global_key_value_heads, HEADS_MAX),
     SIZE_FIELD(window.head_dim, HEAD_SIZE_MAX),
+    FLAG_FIELD(window.in_blocks),
     SIZE_FIELD(window.local_layers, LAYERS_MAX),
     SIZE_FIELD(window.num_attention_heads, HEADS_MAX),
     SIZE_FIELD(window.num_key_value_heads, HEADS_MAX),

@@ -65,6 +65,7 @@ typedef struct RhConfig {
         int64_t full_offset;   /* the same from 0 on */
         int64_t num_attention_heads, num_key_value_heads, head_dim, v_head_dim; /* with a window */
         int64_t global_head_dim, global_key_value_heads, global_k_eq_v;         /* without one */
+        int64_t in_blocks; /* the keys that a query sees are gathered, not masked */
     } window;
     /* Latent attention, and keys that are compressed or chosen; a kv_lora_rank of 0: none */
     struct {

@@ -18,11 +18,13 @@
         SIZE("head_size", attention.head_dim, HEAD_SIZE_MAX, 0),                                   \
         FLAG("qk_norm", attention.qk_norm, 0), FLAG("keys_as_values", attention.k_eq_v, 0)
 
-static const RhField ATTENTION[] = {OWN_ATTENTION, COUNT("window", window.size, TOKENS_MAX, 0),
-                                    END};
+#define OWN_WINDOW                                                                                 \
+    COUNT("window", window.size, TOKENS_MAX, 0), FLAG("block_sparse", window.in_blocks, 0)
+
+static const RhField ATTENTION[] = {OWN_ATTENTION, OWN_WINDOW, END};
 static const RhField GATED[] = {
     OWN_ATTENTION,
-    COUNT("window", window.size, TOKENS_MAX, 0),
+    OWN_WINDOW,
     CONSTANT(attention.output_gate, 1),
     END,
 };

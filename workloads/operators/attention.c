@@ -61,6 +61,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->v_head_dim = c->mla.v_head_dim != c->attention.head_dim ? (int32_t)c->mla.v_head_dim : 0;
     kind->k_eq_v = c->attention.k_eq_v != 0;
     kind->bidirectional = c->attention.bidirectional != 0;
+    kind->keys_in_blocks = c->window.in_blocks != 0 && kind->window_tokens > 0;
     kind->global_keys = c->attention.global_keys != 0;
     kind->qkv_bias = c->attention.qkv_bias != 0;
     kind->o_bias = c->attention.o_bias != 0;

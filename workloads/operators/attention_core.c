@@ -53,11 +53,17 @@ static void fused(RhOps *ops, const RhCore *core, RhPass pass)
     rh_core_part_by_documents(ops);
 }
 
-/* The core as several kernels. Scores and probabilities are whole rectangles in memory, whatever
- * the mask. */
+/* Keys of each query whose scores are in memory without fusion: all, whatever the mask, but of block-sparse
+ * attention the blocks alone (Child et al. 2019, arXiv 1904.10509, section 5.4). */
+static int64_t scored_keys(const RhOps *ops)
+{
+    return ops->kind->keys_in_blocks ? rh_ops_reach(ops) : ops->keys;
+}
+
+/* The core as several kernels. */
 static void unfused(RhOps *ops, const RhCore *core, bool backward)
 {
-    int64_t queries = ops->queries, keys = ops->keys, batch = ops->sequences * core->heads;
+    int64_t queries = ops->queries, keys = scored_keys(ops), batch = ops->sequences * core->heads;
     double scores = (double)batch * (double)queries * (double)keys;
     RhStream stream = scores_stream(ops);
     if (backward) {
@@ -92,7 +98,7 @@ double rh_core_kept_bytes(const RhOps *ops, const RhCore *core)
     double rows = (double)ops->tokens * (double)core->heads;
     if (ops->shard->flash)
         return RH_CORE_STATISTICS_BYTES * rows + rh_core_context_kept_bytes(ops, core);
-    return rows * (double)ops->keys *
+    return rows * (double)scored_keys(ops) *
            (2 * ops->element_bytes + (ops->model->attention_dropout ? 1 : 0));
 }
 
@@ -103,7 +109,7 @@ double rh_core_backward_bytes(const RhOps *ops, const RhCore *core)
     double out = n * (double)(core->heads * core->value), rows = n * (double)core->heads;
     double d_qkv = n * (double)(core->heads * core->key) +
                    n * (double)(core->kv_heads * (core->key + core->value));
-    double scores = ops->shard->flash ? 0 : 2 * rows * (double)ops->keys;
+    double scores = ops->shard->flash ? 0 : 2 * rows * (double)scored_keys(ops);
     double into_core = e * (wide + out);
     double inside = e * (out + d_qkv + scores);
     double out_of_core = e * (d_qkv + wide) + rh_ops_gathered_bytes(ops);

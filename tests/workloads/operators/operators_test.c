@@ -462,6 +462,32 @@ static void unfused_attention_computes_the_whole_square(void)
     }
 }
 
+/* Block-sparse attention without fusion scores the keys of a query's blocks, which a mask over all keys would not
+ * save. Source: Child et al. 2019 (arXiv 1904.10509), section 5.4: kernels of blocks skip the rest. */
+static void block_sparse_attention_scores_its_blocks(void)
+{
+    static const char *const text[] = {
+        "{'model_type': 'big_bird', 'vocab_size': 50358, 'max_position_embeddings': 4096}",
+        "{'model_type': 'big_bird', 'vocab_size': 50358, 'max_position_embeddings': 4096, "
+        "'attention_type': 'original_full'}"};
+    RhShard shard = shard_of(1, 4096, 2);
+    shard.flash = false;
+    double flops[2], kept[2], of_weights = 0;
+    for (int full = 0; full < 2; full++) {
+        g_autoptr(RhModel) m = load(text[full]);
+        RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+        of_weights = f.weights;
+        flops[full] = sum_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &shard).flops - f.weights;
+        kept[full] = rh_block_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &shard).kept;
+        RH_CHECK_CLOSE(flops[full], f.pairs, 1e-14); /* all pairs that are scored are seen */
+        m->kinds[0].keys_in_blocks = false;          /* a mask instead: the whole square */
+        RH_CHECK_CLOSE(sum_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &shard).flops,
+                       of_weights + 4096.0 / 512 * flops[0], 1e-14);
+    }
+    RH_CHECK_CLOSE(flops[1], 4096.0 / 512 * flops[0], 1e-14);
+    CU_ASSERT_TRUE(kept[0] < 0.25 * kept[1]);
+}
+
 /* --- Layers --- */
 
 /* A layer may be of one operator alone (a state-space hybrid's layers are): the absent one costs
@@ -537,6 +563,8 @@ int main(void)
                    {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
                    {"unfused_attention_computes_the_whole_square",
                     unfused_attention_computes_the_whole_square},
+                   {"block_sparse_attention_scores_its_blocks",
+                    block_sparse_attention_scores_its_blocks},
                    {"passes_move_what_the_stack_says", passes_move_what_the_stack_says},
                    {"a_layer_may_have_one_operator_alone", a_layer_may_have_one_operator_alone},
                    {0}});
