@@ -17,40 +17,63 @@
 #define SIZES_MOST 64
 #define SIZE_MOST  (double)(INT64_C(1) << 44)
 
-/* Names as people and benchmarks write them. */
+/* Names as people and benchmarks write them; of those alike the first is shown. A reduce is a broadcast the other way
+ * round, and a gather a scatter: links are full duplex and alike both ways. */
 static const struct {
     const char *name;
     RhOp op;
-} names[] = {{"all-reduce", RH_OP_ALL_REDUCE},         {"all_reduce", RH_OP_ALL_REDUCE},
-             {"allreduce", RH_OP_ALL_REDUCE},          {"all-gather", RH_OP_ALL_GATHER},
-             {"all_gather", RH_OP_ALL_GATHER},         {"allgather", RH_OP_ALL_GATHER},
-             {"reduce-scatter", RH_OP_REDUCE_SCATTER}, {"reduce_scatter", RH_OP_REDUCE_SCATTER},
-             {"all-to-all", RH_OP_ALL_TO_ALL},         {"alltoall", RH_OP_ALL_TO_ALL},
-             {"broadcast", RH_OP_BROADCAST},           {"sendrecv", RH_OP_SHIFT}};
+    RhMessageBenchmark messages;
+} names[] = {{"all-reduce", RH_OP_ALL_REDUCE, RH_MESSAGES_NONE},
+             {"all_reduce", RH_OP_ALL_REDUCE, RH_MESSAGES_NONE},
+             {"allreduce", RH_OP_ALL_REDUCE, RH_MESSAGES_NONE},
+             {"all-gather", RH_OP_ALL_GATHER, RH_MESSAGES_NONE},
+             {"all_gather", RH_OP_ALL_GATHER, RH_MESSAGES_NONE},
+             {"allgather", RH_OP_ALL_GATHER, RH_MESSAGES_NONE},
+             {"reduce-scatter", RH_OP_REDUCE_SCATTER, RH_MESSAGES_NONE},
+             {"reduce_scatter", RH_OP_REDUCE_SCATTER, RH_MESSAGES_NONE},
+             {"all-to-all", RH_OP_ALL_TO_ALL, RH_MESSAGES_NONE},
+             {"alltoall", RH_OP_ALL_TO_ALL, RH_MESSAGES_NONE},
+             {"broadcast", RH_OP_BROADCAST, RH_MESSAGES_NONE},
+             {"bcast", RH_OP_BROADCAST, RH_MESSAGES_NONE},
+             {"reduce", RH_OP_BROADCAST, RH_MESSAGES_NONE},
+             {"barrier", RH_OP_BARRIER, RH_MESSAGES_NONE},
+             {"sendrecv", RH_OP_SHIFT, RH_MESSAGES_NONE},
+             {"scatter", RH_OP_SHIFT, RH_MESSAGES_SCATTER},
+             {"gather", RH_OP_SHIFT, RH_MESSAGES_SCATTER},
+             {"latency", RH_OP_SHIFT, RH_MESSAGES_LATENCY},
+             {"bandwidth", RH_OP_SHIFT, RH_MESSAGES_BANDWIDTH},
+             {"bidirectional", RH_OP_SHIFT, RH_MESSAGES_BIDIRECTIONAL},
+             {"put", RH_OP_SHIFT, RH_MESSAGES_PUT},
+             {"get", RH_OP_SHIFT, RH_MESSAGES_GET}};
 
-/* Returns the first name of an operation. */
-static const char *name_of(RhOp op)
+/* Returns the first name of what the row says; of a reduce and a gather their own. */
+static const char *name_of(size_t row)
 {
+    if (g_str_equal(names[row].name, "reduce") || g_str_equal(names[row].name, "gather"))
+        return names[row].name;
     size_t i = 0;
-    while (names[i].op != op)
+    while (names[i].op != names[row].op || names[i].messages != names[row].messages)
         i++;
     return names[i].name;
 }
 
-static RhOp op_of(const char *name, GError **error)
+/* Finds the row of a name. */
+static bool row_of(const char *name, size_t *row, GError **error)
 {
     const char *known[G_N_ELEMENTS(names) + 1] = {NULL};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         known[i] = names[i].name;
-        if (strcmp(name, names[i].name) == 0)
-            return names[i].op;
+        if (strcmp(name, names[i].name) == 0) {
+            *row = i;
+            return true;
+        }
     }
     const char *near = rh_near_name(name, known);
-    rh_fail(error, RH_ERROR_USAGE,
-            "\"%s\" is no collective\nhelp: %s%s%sthere are all-reduce, all-gather, "
-            "reduce-scatter, all-to-all, broadcast and sendrecv",
-            name, near ? "nearest: " : "", near ? near : "", near ? "; " : "");
-    return RH_OP_NONE;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "\"%s\" is no collective\nhelp: %s%s%sthere are all-reduce, all-gather, "
+                   "reduce-scatter, all-to-all, broadcast, reduce, scatter, gather, barrier and "
+                   "sendrecv; between two GPUs latency, bandwidth, bidirectional, put and get",
+                   name, near ? "nearest: " : "", near ? near : "", near ? "; " : "");
 }
 
 /* --- sizes --- */
@@ -179,8 +202,9 @@ static bool is_of(const RhTimed *row, const RhCollectiveBenchmark *benchmark)
 
 /* Takes sizes and times of the operation from a log, and who called: of several placements that of
  * the most ranks. */
-static bool read_log(const char *path, const RhPlatform *p, RhCollectiveBenchmark *benchmark,
-                     GArray *sizes, GArray *measured, GError **error)
+static bool read_log(const char *path, size_t operation, const RhPlatform *p,
+                     RhCollectiveBenchmark *benchmark, GArray *sizes, GArray *measured,
+                     GError **error)
 {
     g_autoptr(RhMeasured) log = rh_measured_load(path, error);
     g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
@@ -207,12 +231,13 @@ static bool read_log(const char *path, const RhPlatform *p, RhCollectiveBenchmar
         return true;
     return rh_fail(error, RH_ERROR_INPUT,
                    "%s: no times of %s\nhelp: name the collective that the log is of", path,
-                   name_of(benchmark->op));
+                   name_of(operation));
 }
 
 /* --- the answer --- */
 
 typedef struct {
+    size_t row; /* of names */
     RhCollectiveBenchmark benchmark;
     RhPlatform *platform;
     const char *profile;
@@ -228,22 +253,61 @@ static void answer_clear(Answer *a)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, answer_clear)
 
+/* Places the two that talk on two nodes, where there are two. */
+static bool set_pair(RhCollectiveBenchmark *benchmark, int64_t ranks, const RhPlatform *p,
+                     GError **error)
+{
+    if ((ranks > 0 && ranks != 2) || (int64_t)p->nodes_count * p->gpus_per_node < 2)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "latency, bandwidth, bidirectional, put and get are of two GPUs\nhelp: leave "
+            "--ranks out, and take a platform that has two");
+    benchmark->ranks = 2;
+    benchmark->nodes = MIN(p->nodes_count, 2);
+    return true;
+}
+
+static bool set_callers(Answer *out, const RhArguments *a, GError **error)
+{
+    RhMessageBenchmark messages = out->benchmark.messages;
+    return messages == RH_MESSAGES_NONE || messages == RH_MESSAGES_SCATTER
+               ? set_ranks(&out->benchmark, a->ranks, out->platform, error)
+               : set_pair(&out->benchmark, a->ranks, out->platform, error);
+}
+
+static GArray *asked_sizes(const Answer *out, const RhArguments *a, GError **error)
+{
+    bool barrier = out->benchmark.op == RH_OP_BARRIER;
+    if (barrier && a->size) {
+        rh_fail(error, RH_ERROR_USAGE, "--size: a barrier has no size\nhelp: leave it out");
+        return NULL;
+    }
+    return sizes_of(a->size                                       ? a->size
+                    : barrier                                     ? "8"
+                    : out->benchmark.messages == RH_MESSAGES_NONE ? "8K..8G"
+                                                                  : "8..4M",
+                    error);
+}
+
 static bool fill(Answer *out, const RhArguments *a, GError **error)
 {
-    out->benchmark.op = op_of(g_ptr_array_index(a->operands, 0), error);
-    if (out->benchmark.op == RH_OP_NONE)
+    if (!row_of(g_ptr_array_index(a->operands, 0), &out->row, error))
         return false;
+    out->benchmark.op = names[out->row].op;
+    out->benchmark.messages = names[out->row].messages;
     out->platform = platform_of(a, &out->profile, error);
     if (!out->platform)
         return false;
     if (a->froms->len == 0) {
-        out->sizes = sizes_of(a->size ? a->size : "8K..8G", error);
-        return out->sizes && set_ranks(&out->benchmark, a->ranks, out->platform, error);
+        out->sizes = asked_sizes(out, a, error);
+        return out->sizes && set_callers(out, a, error);
     }
+    if (out->benchmark.messages != RH_MESSAGES_NONE)
+        return rh_fail(error, RH_ERROR_USAGE, "--from: logs of collectives alone are read here");
     out->sizes = g_array_new(FALSE, FALSE, sizeof(double));
     out->measured = g_array_new(FALSE, FALSE, sizeof(double));
-    return read_log(g_ptr_array_index(a->froms, 0), out->platform, &out->benchmark, out->sizes,
-                    out->measured, error);
+    return read_log(g_ptr_array_index(a->froms, 0), out->row, out->platform, &out->benchmark,
+                    out->sizes, out->measured, error);
 }
 
 static void compute(Answer *a)
@@ -281,7 +345,7 @@ static int run(const RhArguments *a, GError **error)
                 "--from: the log says sizes and ranks\nhelp: leave --size and --ranks out");
         return 2;
     }
-    g_auto(Answer) found = {.benchmark = {RH_OP_NONE, 0, 0}};
+    g_auto(Answer) found = {.benchmark = {.op = RH_OP_NONE}};
     if (!fill(&found, a, error))
         return 3;
     compute(&found);
@@ -289,7 +353,7 @@ static int run(const RhArguments *a, GError **error)
     RhCollectiveAnswer answer = {
         .version = RH_VERSION,
         .argv = (const char *const *)argv,
-        .operation = name_of(found.benchmark.op),
+        .operation = name_of(found.row),
         .benchmark = &found.benchmark,
         .platform = found.platform,
         .given = found.profile == a->profile && a->profile != NULL,
@@ -338,13 +402,16 @@ const RhCommand rh_command_collective = {
     .operands_low = 1,
     .operands_high = 1,
     .summary = "what bandwidth should an all-reduce reach here?",
-    .about = "OPERATION is all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or\n"
-             "sendrecv. For each size: its time on otherwise idle links, algorithm and bus\n"
-             "bandwidth as nccl-tests count them, how near that is to the bound of the links'\n"
-             "data sheets, and the algorithm that the library chooses (-v: why).\n\n"
-             "Where the catalogue has constants that were fitted to measured collectives of\n"
-             "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
-             "platform's own. With --from LOG, measured times stand beside the predictions.\n",
+    .about =
+        "OPERATION is all-reduce, all-gather, reduce-scatter, all-to-all, broadcast,\n"
+        "reduce, scatter, gather, barrier or sendrecv; or, between two GPUs, on two nodes\n"
+        "where there are two, latency, bandwidth, bidirectional, put or get, as OSU's\n"
+        "benchmarks count them. For each size: its time on otherwise idle links, algorithm and bus\n"
+        "bandwidth as nccl-tests count them, how near that is to the bound of the links'\n"
+        "data sheets, and the algorithm that the library chooses (-v: why).\n\n"
+        "Where the catalogue has constants that were fitted to measured collectives of\n"
+        "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
+        "platform's own. With --from LOG, measured times stand beside the predictions.\n",
     .examples = "rehearse collective all-reduce -p dgx-h100\n"
                 "rehearse collective all-gather -p dgx-h100:8 --size 1M..8G -o rates.svg\n"
                 "rehearse collective all-reduce -p dgx-h100:2 --from all_reduce.log",

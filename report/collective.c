@@ -19,8 +19,7 @@ static const RhCollectivePoint *point_of(const RhCollectiveAnswer *a, guint i)
 static double bus_gb_per_s(const RhCollectiveAnswer *a, guint i, double seconds)
 {
     return seconds > 0
-               ? point_of(a, i)->bytes *
-                     rh_collective_bus_factor(a->benchmark->op, a->benchmark->ranks) / seconds / GB
+               ? point_of(a, i)->bytes * rh_benchmark_bus_factor(a->benchmark) / seconds / GB
                : 0;
 }
 

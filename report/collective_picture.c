@@ -34,7 +34,7 @@ static double py(const Plane *p, double rate)
 static double rate_of(const RhCollectiveAnswer *a, guint i, double seconds)
 {
     const RhCollectivePoint *point = &g_array_index(a->points, RhCollectivePoint, i);
-    double factor = rh_collective_bus_factor(a->benchmark->op, a->benchmark->ranks);
+    double factor = rh_benchmark_bus_factor(a->benchmark);
     return seconds > 0 ? point->bytes * factor / seconds / 1e9 : 0;
 }
 

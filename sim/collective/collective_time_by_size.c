@@ -13,6 +13,16 @@ double rh_collective_bus_factor(RhOp op, int32_t ranks)
                : 1;
 }
 
+double rh_benchmark_bus_factor(const RhCollectiveBenchmark *benchmark)
+{
+    double others_frac = (double)(benchmark->ranks - 1) / benchmark->ranks;
+    return benchmark->messages == RH_MESSAGES_BIDIRECTIONAL ? 2
+           : benchmark->messages == RH_MESSAGES_SCATTER     ? others_frac
+           : benchmark->op == RH_OP_BARRIER
+               ? 0
+               : rh_collective_bus_factor(benchmark->op, benchmark->ranks);
+}
+
 /* --- bounds --- */
 
 /* Bytes that cross a part's border in one direction at least, for each byte of the buffer, when the
@@ -20,8 +30,9 @@ double rh_collective_bus_factor(RhOp op, int32_t ranks)
 static double crossing_frac(RhOp op, int32_t ranks, int32_t parts)
 {
     double each = (double)ranks / parts;
-    return op == RH_OP_ALL_TO_ALL ? each * (ranks - each) / ranks
-                                  : rh_collective_bus_factor(op, parts);
+    return op == RH_OP_BARRIER      ? 0
+           : op == RH_OP_ALL_TO_ALL ? each * (ranks - each) / ranks
+                                    : rh_collective_bus_factor(op, parts);
 }
 
 static bool in_switch(const RhCollectiveBenchmark *benchmark, const RhPlatform *p)
@@ -88,6 +99,17 @@ static double estimate_s(RhOp op, RhAlgo algo, int32_t ranks, const int32_t *nod
            rh_collective_estimate_s(op, algo, ranks, node_of, bytes, platform);
 }
 
+/* Bytes of a message, or of a scatter what leaves the first rank, at the data sheet's rate. */
+static double messages_bound_s(const RhCollectiveBenchmark *benchmark, double bytes,
+                               const RhPlatform *p)
+{
+    int32_t ranks = benchmark->ranks, each = ranks / benchmark->nodes;
+    bool scatters = benchmark->messages == RH_MESSAGES_SCATTER;
+    double inside = scatters ? (double)(each - 1) / ranks : benchmark->nodes < 2 ? 1 : 0;
+    double between = scatters ? (double)(ranks - each) / ranks : benchmark->nodes < 2 ? 0 : 1;
+    return bytes * fmax(inside / p->nvlink_bytes_per_s.value, between / p->nic_bytes_per_s.value);
+}
+
 RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, double bytes,
                                       const RhPlatform *platform)
 {
@@ -99,6 +121,14 @@ RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, do
         gpus[i] = node_of[i] * platform->gpus_per_node + i % each;
     }
     RhCollectivePoint point = {.bytes = bytes};
+    if (benchmark->messages != RH_MESSAGES_NONE) {
+        point.algo = RH_ALGO_DIRECT;
+        point.why = g_strdup("direct: messages are not parted");
+        point.seconds =
+            rh_message_benchmark_s(benchmark->messages, benchmark->ranks, gpus, bytes, platform);
+        point.bound_s = messages_bound_s(benchmark, bytes, platform);
+        return point;
+    }
     point.algo =
         rh_collective_choose(benchmark->op, benchmark->ranks, node_of, bytes, platform, &point.why);
     point.seconds =

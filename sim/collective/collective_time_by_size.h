@@ -4,12 +4,13 @@
  *
  *     RhCollectiveBenchmark benchmark = {RH_OP_ALL_REDUCE, 64, 8};      64 ranks on 8 nodes, side by side
  *     RhCollectivePoint point = rh_collective_point(&benchmark, 1e9, platform); */
-#include "sim/collective/collective.h"
+#include "sim/collective/point_to_point_time.h"
 
 /* A collective and its callers: ranks fill the first nodes of the platform, equally many on each. */
 typedef struct {
     RhOp op;
     int32_t ranks, nodes;
+    RhMessageBenchmark messages; /* in place of a collective; `op` is a shift then */
 } RhCollectiveBenchmark;
 
 typedef struct {
@@ -24,6 +25,8 @@ typedef struct {
 /* Returns bus bandwidth over algorithm bandwidth as nccl-tests count them (NVIDIA/nccl-tests,
  * doc/PERFORMANCE.md): the bytes on a rank's link for each byte of the buffer. */
 double rh_collective_bus_factor(RhOp op, int32_t ranks);
+/* The same of what a benchmark times: both directions of messages that go both ways. */
+double rh_benchmark_bus_factor(const RhCollectiveBenchmark *benchmark);
 /* Returns the time of one size. The caller clears it. */
 RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, double bytes,
                                       const RhPlatform *platform);
