@@ -63,6 +63,8 @@ typedef struct {
                                     goes to another stage, and they gather it there */
     bool expert_parallel;     /* experts may be spread over ranks */
     bool experts_apart;       /* each expert's products and casts are kernels of their own */
+    bool fills_experts;       /* where they are spread, experts have equally many rows each */
+    bool sorts_by_products;   /* ... which products put into their order (RhShard) */
     bool even_stages;         /* layers are dealt out to stages evenly, and not else */
     bool gradient_norm;       /* the optimizer waits for the norm by which gradients are clipped */
     uint32_t schedules;       /* that it runs: bits of RhPipelineKind; 0: all there are */

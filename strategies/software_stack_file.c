@@ -80,6 +80,8 @@ static const struct {
     {"sums_behind_weights", offsetof(RhStack, sums_behind_weights)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},
     {"experts_apart", offsetof(RhStack, experts_apart)},
+    {"fills_experts", offsetof(RhStack, fills_experts)},
+    {"sorts_by_products", offsetof(RhStack, sorts_by_products)},
     {"dummy_gradients", offsetof(RhStack, dummy_gradients)},
     {"even_stages", offsetof(RhStack, even_stages)},
     {"gradient_norm", offsetof(RhStack, gradient_norm)},

@@ -77,7 +77,7 @@ typedef struct {
     bool lends_keys;        /* its keys and values are those of a later layer too */
     bool encodes;           /* works on the encoder's tokens, in the encoder's sizes */
     bool end_norm;          /* a norm behind the encoder's last layer */
-    bool keys_in_blocks;    /* kernels gather the keys of a window block by block: a mask hides none */
+    bool keys_in_blocks;    /* kernels gather a window by blocks: a mask hides none of it */
 } RhLayerKind;
 #pragma GCC diagnostic pop
 

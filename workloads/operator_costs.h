@@ -133,7 +133,12 @@ typedef struct {
     bool shared_beside; /* the shared expert runs while tokens are on their way */
     /* ... is one more of the experts' grouped products, where it is as wide as they are and all are cut */
     bool shared_inside;
-    uint8_t unused[4];
+    /* every rank sends every expert equally many rows, where they are spread: its share of the tokens
+     * rounded up, 4 at least, filled up with nothing (DeepSpeed) */
+    bool fills_experts;
+    /* ... which products with a matrix of ones and zeros put into their order, and back */
+    bool sorts_by_products;
+    uint8_t unused[2];
     const RhPasses *passes; /* NULL: rh_passes_assumed */
     double once_nvlink_frac,
         once_nic_frac; /* by kernels with these shares of the links (RhRouting) */

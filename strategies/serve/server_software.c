@@ -54,6 +54,8 @@ static const struct {
     {"ahead", offsetof(RhServer, ahead)},
     {"gather", offsetof(RhServer, gather)},
     {"domain_sends", offsetof(RhServer, domain_sends)},
+    {"fills_experts", offsetof(RhServer, fills_experts)},
+    {"experts_apart", offsetof(RhServer, experts_apart)},
     {"logits_at_start", offsetof(RhServer, logits_at_start)},
     {"host_each", offsetof(RhServer, host_each)},
     {"batch_each_stage", offsetof(RhServer, batch_each_stage)},

@@ -81,6 +81,7 @@ typedef struct {
     /* by the library's: every rank gets all tokens, and results are summed and scattered; with
      * `domain_sends` not where NVLink joins more GPUs than a host has, to more ranks than a token asks experts */
     bool gather, domain_sends;
+    bool fills_experts, experts_apart; /* as RhShard's */
     /* an iteration is planned when the one before it begins: who comes later waits for the next */
     bool ahead;
     /* layers with a window keep all tokens of a sequence, as the other layers do */

@@ -252,6 +252,8 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .narrow_attention = c->job.narrow_attention,
         .fused_norms = c->stack->fused_norms,
         .experts_apart = c->stack->experts_apart,
+        .fills_experts = c->stack->fills_experts,
+        .sorts_by_products = c->stack->sorts_by_products,
         .fused_softmax = c->stack->fused_softmax,
         .fused_elementwise = c->stack->fused_elementwise,
         .passes = &c->stack->passes};

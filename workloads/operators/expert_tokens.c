@@ -19,6 +19,22 @@ bool rh_experts_share_inside(const RhOps *ops)
            kind->shared_width > 0 && kind->shared_width == kind->ffn_width;
 }
 
+/* Rows that a rank sends to each expert at least (deepspeed/moe/layer.py of deepspeedai/DeepSpeed v0.19.5:
+ * min_capacity 4, capacity_factor and eval_capacity_factor 1). */
+#define FILLED_LEAST 4
+
+/* Fills up what is sent: all experts are busy, whoever is asked, and no rank has more than another. */
+static RhRouted filled_up(RhRouted r, int64_t experts, int64_t ranks)
+{
+    int64_t rows = MAX((int64_t)ceil(r.from * r.routing.chosen / (double)experts), FILLED_LEAST);
+    r.tokens = r.experts * rows * ranks;
+    r.sent = r.come = (double)(experts * rows);
+    r.busiest = 1;
+    r.routing = (RhRouting){0};
+    r.filled = true;
+    return r;
+}
+
 RhRouted rh_routed_of(const RhOps *ops)
 {
     int32_t ep = MAX(ops->shard->ep, 1), etp = rh_expert_tensor_of(ops->shard);
@@ -37,18 +53,21 @@ RhRouted rh_routed_of(const RhOps *ops)
         tokens = MAX(tokens, llround(asked * etp * busiest));
     }
     double sent = once ? from * rh_routing_parts(&routing, ep) : asked;
-    return (RhRouted){.experts = ops->kind->experts / ep,
-                      .tokens = tokens,
-                      .from = from,
-                      .sent = sent,
-                      .come = (once ? sent * etp : sent) * busiest,
-                      .busiest = busiest,
-                      .spread = spread,
-                      .once = once,
-                      .routing = routing,
-                      .in = ops->kind->moe_latent > 0 ? ops->kind->moe_latent : ops->model->hidden,
-                      .up = (ops->kind->ffn_gated ? 2 : 1) * f,
-                      .down = f};
+    RhRouted routed = {.experts = ops->kind->experts / ep,
+                       .tokens = tokens,
+                       .from = from,
+                       .sent = sent,
+                       .come = (once ? sent * etp : sent) * busiest,
+                       .busiest = busiest,
+                       .spread = spread,
+                       .once = once,
+                       .routing = routing,
+                       .in = ops->kind->moe_latent > 0 ? ops->kind->moe_latent : ops->model->hidden,
+                       .up = (ops->kind->ffn_gated ? 2 : 1) * f,
+                       .down = f};
+    return spread && ops->shard->fills_experts && !once
+               ? filled_up(routed, ops->kind->experts, (int64_t)ep * etp)
+               : routed;
 }
 
 RhRouted rh_routed_with_shared(RhRouted r)

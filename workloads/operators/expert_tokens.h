@@ -15,6 +15,7 @@ typedef struct {
     double from, sent, come, busiest;
     bool spread; /* over ranks: tokens travel */
     bool once;   /* ... to each rank once, whose experts share what came */
+    bool filled; /* ... as many rows for each expert, filled up */
     RhRouting routing;
 } RhRouted;
 

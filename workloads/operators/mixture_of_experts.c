@@ -136,10 +136,14 @@ static void copy_rows(RhOps *ops, const RhRouted *r, double rows)
 }
 
 /* Kernel that copies between the order of tokens and that of experts: reads one, writes the
- * other. */
-static void copy_tokens(RhOps *ops, const RhRouted *r)
+ * other; or a product with the matrix of who goes where (GShard's einsum, arXiv 2006.16668, algorithm 2). */
+static void copy_tokens(RhOps *ops, const RhRouted *r, bool to_experts)
 {
-    copy_rows(ops, r, r->from + r->sent);
+    int64_t from = (int64_t)r->from, sent = (int64_t)r->sent;
+    if (r->filled && ops->shard->sorts_by_products)
+        rh_ops_gemm(ops, 1, to_experts ? sent : from, r->in, to_experts ? from : sent);
+    else
+        copy_rows(ops, r, r->from + r->sent);
 }
 
 /* Kernel that sorts tokens from the order of ranks into that of experts, a copy for each, or
@@ -186,7 +190,7 @@ static void travel(RhOps *ops, const RhRouted *r, RhExchangeKind kind, const Bes
 static void to_experts(RhOps *ops, const RhRouted *r, const Beside *beside)
 {
     if (!r->once)
-        copy_tokens(ops, r);
+        copy_tokens(ops, r, true);
     travel(ops, r, RH_EXCHANGE_DISPATCH, beside);
     sort_tokens(ops, r);
 }
@@ -196,7 +200,7 @@ static void from_experts(RhOps *ops, const RhRouted *r, const Beside *beside)
     sort_tokens(ops, r);
     travel(ops, r, RH_EXCHANGE_COMBINE, beside);
     if (!r->once)
-        copy_tokens(ops, r);
+        copy_tokens(ops, r, false);
 }
 
 /* Kernel of a matrix that every rank applies to its tokens of the sequence part. */
@@ -260,6 +264,8 @@ static void backward_data(RhOps *ops, const RhRouted *r, const Beside beside[2])
     gate(ops, true);
     whole_gemm(ops, latent, h);
     latent_norm(ops, true);
+    if (r->filled && ops->shard->sorts_by_products) /* of the weights of who goes where */
+        rh_ops_gemm(ops, 1, (int64_t)r->from, (int64_t)r->sent, r->in);
     to_experts(ops, r, &beside[0]);
     rh_grouped_gemm(ops, r, r->down, r->in);
     rh_ops_widen_gate(ops, (double)r->tokens * (double)r->up);

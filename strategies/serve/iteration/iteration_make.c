@@ -231,6 +231,8 @@ static RhShard shard_of(const RhServing *s, const RhPool *pool)
                      .etp = pool->ep > 1 || pool->dp > 1 ? rh_pool_expert_tensor(pool) : 0,
                      .sequence = 1,
                      .by_chance = true,
+                     .fills_experts = s->server->fills_experts,
+                     .experts_apart = s->server->experts_apart,
                      .shared_inside = mixture && mixture->experts == s->server->shared_inside,
                      .load = s->load,
                      .microbatch = 1,

@@ -1,6 +1,7 @@
 /* Every operator's row, held to the same properties, and to counts made here by hand. */
 #include "workloads/operators/operator.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "tests/kit/operators_kit.h"
@@ -466,10 +467,12 @@ static void unfused_attention_computes_the_whole_square(void)
  * save. Source: Child et al. 2019 (arXiv 1904.10509), section 5.4: kernels of blocks skip the rest. */
 static void block_sparse_attention_scores_its_blocks(void)
 {
-    static const char *const text[] = {
-        "{'model_type': 'big_bird', 'vocab_size': 50358, 'max_position_embeddings': 4096}",
-        "{'model_type': 'big_bird', 'vocab_size': 50358, 'max_position_embeddings': 4096, "
-        "'attention_type': 'original_full'}"};
+#define BIGBIRD(more)                                                                              \
+    "{'model_type': 'big_bird', 'vocab_size': 50358, 'max_position_embeddings': 4096, "            \
+    "'num_hidden_layers': 2, 'hidden_size': 768, 'num_attention_heads': 12, "                      \
+    "'intermediate_size': 3072" more "}"
+    static const char *const text[] = {BIGBIRD(""), BIGBIRD(", 'attention_type': 'original_full'")};
+#undef BIGBIRD
     RhShard shard = shard_of(1, 4096, 2);
     shard.flash = false;
     double flops[2], kept[2], of_weights = 0;
@@ -478,7 +481,7 @@ static void block_sparse_attention_scores_its_blocks(void)
         RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
         of_weights = f.weights;
         flops[full] = sum_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &shard).flops - f.weights;
-        kept[full] = rh_block_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &shard).kept;
+        kept[full] = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &shard).kept;
         RH_CHECK_CLOSE(flops[full], f.pairs, 1e-14); /* all pairs that are scored are seen */
         m->kinds[0].keys_in_blocks = false;          /* a mask instead: the whole square */
         RH_CHECK_CLOSE(sum_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &shard).flops,
@@ -486,6 +489,34 @@ static void block_sparse_attention_scores_its_blocks(void)
     }
     RH_CHECK_CLOSE(flops[1], 4096.0 / 512 * flops[0], 1e-14);
     CU_ASSERT_TRUE(kept[0] < 0.25 * kept[1]);
+}
+
+/* Where each expert is sent as many rows by every rank, 4 at least, all of them compute, and what is sent is theirs.
+ * Source: deepspeedai/DeepSpeed v0.19.5, deepspeed/moe/sharded_moe.py, _capacity and the einsums of MOELayer. */
+static void filled_experts_compute_what_they_are_sent(void)
+{
+    g_autoptr(RhModel) m = load(MIXTRAL); /* 2 of 8 experts */
+    const RhLayerKind *kind = &m->kinds[0];
+    for (int64_t tokens = 1; tokens <= 4096; tokens *= 64) {
+        RhShard even = shard_of(1, tokens, 1);
+        even.ep = 4;
+        RhShard filled = even, products = even;
+        filled.fills_experts = products.fills_experts = products.sorts_by_products = true;
+        double asked = 2.0 * (double)tokens, sent = 8 * MAX(ceil(asked / 8), 4);
+        double router = 2.0 * (double)tokens * 8 * (double)m->hidden;
+        double whole = rh_block_flops(m, kind, RH_BLOCK_FFN, &even).weights - router;
+        RH_CHECK_CLOSE(rh_block_flops(m, kind, RH_BLOCK_FFN, &filled).weights,
+                       router + whole * sent / asked, 1e-12);
+        double sorted = 2 * (double)tokens * sent * (double)m->hidden;
+        for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_DATA; pass++)
+            RH_CHECK_CLOSE(sum_of(m, RH_BLOCK_FFN, pass, &products).flops,
+                           sum_of(m, RH_BLOCK_FFN, pass, &filled).flops +
+                               (pass == RH_PASS_FORWARD ? 2 : 3) * sorted,
+                           1e-12);
+        filled.ep = even.ep = 1; /* every rank has a part of all: nothing is sent */
+        CU_ASSERT_EQUAL(rh_block_flops(m, kind, RH_BLOCK_FFN, &filled).weights,
+                        rh_block_flops(m, kind, RH_BLOCK_FFN, &even).weights);
+    }
 }
 
 /* --- Layers --- */
@@ -546,26 +577,28 @@ int main(void)
 {
     return rh_test_main(
         "operators",
-        (RhTest[]){{"every_row_answers_under_a_name_of_its_own",
-                    every_row_answers_under_a_name_of_its_own},
-                   {"kernels_do_the_flops_of_their_row", kernels_do_the_flops_of_their_row},
-                   {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
-                   {"cutting_conserves_the_flops_of_every_operator",
-                    cutting_conserves_the_flops_of_every_operator},
-                   {"a_ring_shares_tokens_and_pairs", a_ring_shares_tokens_and_pairs},
-                   {"a_ring_of_gathered_heads_waits_for_what_it_exchanges",
-                    a_ring_of_gathered_heads_waits_for_what_it_exchanges},
-                   {"context_ranks_share_pairs_whatever_they_exchange",
-                    context_ranks_share_pairs_whatever_they_exchange},
-                   {"a_recipe_narrows_linear_layers_alone", a_recipe_narrows_linear_layers_alone},
-                   {"activations_cast_what_they_write", activations_cast_what_they_write},
-                   {"a_narrow_core_casts_what_it_reads", a_narrow_core_casts_what_it_reads},
-                   {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
-                   {"unfused_attention_computes_the_whole_square",
-                    unfused_attention_computes_the_whole_square},
-                   {"block_sparse_attention_scores_its_blocks",
-                    block_sparse_attention_scores_its_blocks},
-                   {"passes_move_what_the_stack_says", passes_move_what_the_stack_says},
-                   {"a_layer_may_have_one_operator_alone", a_layer_may_have_one_operator_alone},
-                   {0}});
+        (RhTest[]){
+            {"every_row_answers_under_a_name_of_its_own",
+             every_row_answers_under_a_name_of_its_own},
+            {"kernels_do_the_flops_of_their_row", kernels_do_the_flops_of_their_row},
+            {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
+            {"cutting_conserves_the_flops_of_every_operator",
+             cutting_conserves_the_flops_of_every_operator},
+            {"a_ring_shares_tokens_and_pairs", a_ring_shares_tokens_and_pairs},
+            {"a_ring_of_gathered_heads_waits_for_what_it_exchanges",
+             a_ring_of_gathered_heads_waits_for_what_it_exchanges},
+            {"context_ranks_share_pairs_whatever_they_exchange",
+             context_ranks_share_pairs_whatever_they_exchange},
+            {"a_recipe_narrows_linear_layers_alone", a_recipe_narrows_linear_layers_alone},
+            {"activations_cast_what_they_write", activations_cast_what_they_write},
+            {"a_narrow_core_casts_what_it_reads", a_narrow_core_casts_what_it_reads},
+            {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
+            {"unfused_attention_computes_the_whole_square",
+             unfused_attention_computes_the_whole_square},
+            {"filled_experts_compute_what_they_are_sent",
+             filled_experts_compute_what_they_are_sent},
+            {"block_sparse_attention_scores_its_blocks", block_sparse_attention_scores_its_blocks},
+            {"passes_move_what_the_stack_says", passes_move_what_the_stack_says},
+            {"a_layer_may_have_one_operator_alone", a_layer_may_have_one_operator_alone},
+            {0}});
 }
