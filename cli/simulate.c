@@ -17,6 +17,7 @@
 #include "cli/unused_settings.h"
 #include "report/json_facts.h"
 #include "report/report.h"
+#include "report/traffic.h"
 #include "strategies/search/memory_budget.h"
 
 static char *page_of(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
@@ -42,6 +43,7 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhRehear
         g_autofree char *text =
             kind == RH_OUTPUT_JSON       ? rh_report_run_json(&in->question, r)
             : kind == RH_OUTPUT_CSV      ? rh_report_run_csv(r)
+            : kind == RH_OUTPUT_TRAFFIC  ? rh_report_traffic_csv(program, run)
             : kind == RH_OUTPUT_MARKDOWN ? rh_report_run_markdown(&in->question, r)
             : kind == RH_OUTPUT_HTML     ? page_of(a, in, r, run, &pictures)
                                          : g_strdup(rh_pictures_of(&pictures, kind));
@@ -143,9 +145,10 @@ static void print_unanswered(const RhArguments *a, const RhInputs *in, const RhL
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {
-        RH_OUTPUT_JSON, RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN, RH_OUTPUT_GANTT, RH_OUTPUT_MEMORY,
-        RH_OUTPUT_HTML, RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,    RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_GANTT,   RH_OUTPUT_MEMORY, RH_OUTPUT_HTML,
+                                     RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,   RH_OUTPUT_TRACE,
+                                     RH_OUTPUT_TRAFFIC, RH_OUTPUT_NONE};
     g_autoptr(GArray) limits = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     if (!rh_outputs_check(a->outputs, kinds, error) || !read_limits(a, limits, error) ||
         (a->trace && !rh_output_check_folder(a->trace, error)) || !check_launch(a, error))

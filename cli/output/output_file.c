@@ -27,6 +27,7 @@ static const struct {
     {"pareto.svg", RH_OUTPUT_PARETO},
     {".json", RH_OUTPUT_JSON},
     {".jsonl", RH_OUTPUT_JSON_LINES},
+    {"traffic.csv", RH_OUTPUT_TRAFFIC},
     {".csv", RH_OUTPUT_CSV},
     {".md", RH_OUTPUT_MARKDOWN},
     {".svg", RH_OUTPUT_SVG},

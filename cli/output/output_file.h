@@ -21,7 +21,8 @@ typedef enum {
     RH_OUTPUT_SQLITE,  /* .sqlite */
     RH_OUTPUT_PROGRAM, /* .program.json */
     RH_OUTPUT_GOAL,
-    RH_OUTPUT_TRACE, /* .trace.json.gz */
+    RH_OUTPUT_TRACE,   /* .trace.json.gz */
+    RH_OUTPUT_TRAFFIC, /* traffic.csv */
 } RhOutput;
 
 /* Tells that the answer is on stdout: files are written after it, without time limit. */

@@ -7,7 +7,7 @@
 bool rh_pictures_need_timeline(const GPtrArray *paths)
 {
     return rh_outputs_find(paths, RH_OUTPUT_HTML) || rh_outputs_find(paths, RH_OUTPUT_GANTT) ||
-           rh_outputs_find(paths, RH_OUTPUT_MEMORY);
+           rh_outputs_find(paths, RH_OUTPUT_MEMORY) || rh_outputs_find(paths, RH_OUTPUT_TRAFFIC);
 }
 
 void rh_pictures_draw_run(RhPictures *pictures, const RhProgram *program, const RhRun *run,
