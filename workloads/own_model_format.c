@@ -73,6 +73,12 @@ static const RhField SELECTIVE[] = {
     END,
 };
 
+static const RhField LSTM[] = {
+    SIZE("width", ssm.num_heads, WIDTH_MAX, RH_FIELD_REQUIRED),
+    FLAG("bias", ssm.proj_bias, 1),
+    END,
+};
+
 static const RhField FFN[] = {
     SIZE("width", intermediate_size, WIDTH_MAX, RH_FIELD_REQUIRED),
     FLAG("gated", mlp.gated, 1),
@@ -108,6 +114,7 @@ static const Own MIXERS[] = {
     {&rh_mamba, MAMBA},
     {&rh_delta_net, DELTA},
     {&rh_selective_scan, SELECTIVE},
+    {&rh_lstm, LSTM},
 };
 static const Own FFNS[] = {{&rh_ffn, FFN}, {&rh_mixture, EXPERTS_OF}};
 

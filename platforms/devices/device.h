@@ -92,7 +92,7 @@ typedef struct {
 typedef struct {
     int32_t shift_m[RH_TILES_MAX], shift_n[RH_TILES_MAX]; /* log2 of the tile */
     double tile_s_per_k[RH_DTYPE_LAST][RH_TILES_MAX];     /* one tile, one step of k, one SM */
-    double gemm_s_per_byte, stream_s_per_byte;
+    double gemm_s_per_byte, stream_s_per_byte, cache_s_per_byte;
     double pass_s_per_byte; /* of norms, casts and activations */
     double attention_s_per_flop[RH_DTYPE_LAST],
         attention_backward_s_per_flop[RH_DTYPE_LAST]; /* whole device, head size 128 */
@@ -122,8 +122,9 @@ typedef struct {
     RhFact peak_flops_per_s[RH_DTYPE_LAST]; /* dense; value 0 = the device has no such units */
     RhFact hbm_bytes; /* usable by a framework: capacity as the driver reports it */
     RhFact hbm_bytes_per_s;
-    RhFact power_w;       /* 0: unknown */
-    RhFact power_limit_w; /* 0: no lower limit */
+    RhFact cache_bytes, cache_bytes_per_s; /* caches next to the cores, all together; 0: not said */
+    RhFact power_w;                        /* 0: unknown */
+    RhFact power_limit_w;                  /* 0: no lower limit */
     RhDeviceCurves curves;
     RhGemmCorrection correction; /* for single GEMMs; dtype NONE: none */
     GPtrArray *surfaces; /* RhSurface, owned; of a profile; NULL: none. Never changed in place */

@@ -45,6 +45,8 @@ typedef struct {
     int64_t batch, m, n, k;
     double flops; /* multiply-adds count 2; causal attention counts half the square */
     double bytes; /* memory traffic with each operand touched once */
+    bool again; /* GEMM: its weights (k x n) are those of the GEMM before, and may lie in a cache */
+    uint8_t unused[7];
 } RhKernel;
 #pragma GCC diagnostic pop
 

@@ -56,6 +56,14 @@ static inline double few_rows_share(const RhGemmTile *tile, int64_t rows)
     return (double)MIN(padded, tile->m) / tile->m;
 }
 
+/* Bytes of a GEMM's weights that lie in caches, as the GEMM before read them: all or none, as those that do not
+ * fit push one another out. */
+static inline double cached_bytes(const RhDevice *d, const RhKernel *k)
+{
+    double bytes = (double)(k->n * k->k) * rh_dtype_bytes(k->dtype);
+    return k->again && d->rates.cache_s_per_byte > 0 && bytes <= d->cache_bytes.value ? bytes : 0;
+}
+
 static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
 {
     const RhDeviceRates *r = &d->rates;
@@ -88,6 +96,10 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
     if (k->narrow_gradient)
         p->compute_s *= r->gradient_roofs;
     p->memory_s = k->bytes * r->gemm_s_per_byte;
+    if (k->again) {
+        double cached = cached_bytes(d, k);
+        p->memory_s += cached * (r->cache_s_per_byte - r->gemm_s_per_byte);
+    }
     p->launch_s = d->curves.gemm_launch_s.value;
     p->overlap_frac = few ? 0 : d->curves.gemm_overlap_frac.value;
     if (few)
@@ -397,6 +409,9 @@ void rh_device_refresh(RhDevice *d)
         r->few_rows_below = MIN(r->few_rows_below, c->tiles[i].m);
     r->few_rows_roofs = few > 0 ? c->gemm_memory_frac.value / few : 0;
     r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
+    r->cache_s_per_byte = d->cache_bytes_per_s.value > 0
+                              ? 1.0 / (d->cache_bytes_per_s.value * c->gemm_memory_frac.value)
+                              : 0;
     double passes = d->training ? c->memory_training_frac.value : 0;
     r->pass_s_per_byte =
         1.0 / (d->hbm_bytes_per_s.value * (passes > 0 && !rh_fact_is_users(&c->memory_peak_frac)

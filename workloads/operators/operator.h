@@ -85,6 +85,7 @@ extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_atten
 extern const RhOperator rh_compressed_attention, rh_attention_by_blocks;
 extern const RhOperator rh_mamba, rh_mlstm, rh_delta_net, rh_lightning, rh_short_convolution,
     rh_selective_scan, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
+extern const RhOperator rh_lstm;
 extern const RhOperator rh_steps, rh_pictures; /* on pictures; the first of them */
 extern const RhOperator rh_place_loss;      /* their last one, of a model that judges every place */
 extern const RhOperator rh_cross_attention; /* of a decoder, to what its encoder puts out */

@@ -36,6 +36,7 @@ const RhOperator *const rh_operators[] = {
     &rh_predict_head,
     &rh_attention_gated,
     &rh_sparse_attention,
+    &rh_lstm,
     &rh_steps,
     &rh_pictures,
     &rh_place_loss,

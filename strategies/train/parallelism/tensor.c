@@ -232,9 +232,10 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
         const RhLayerKind *kind = &c->model->kinds[k];
         if (l->tp > 1 && rh_operator_stands_alone(kind->mixer))
             return rh_fail(error, RH_ERROR_USAGE,
-                           "tp=%d: %s has layers of steps on pictures, which tensor ranks do not "
-                           "cut\nnote: valid tp: 1",
-                           l->tp, c->model->name);
+                           "tp=%d: %s has layers of %s, which tensor ranks do not cut\nnote: valid "
+                           "tp: 1",
+                           l->tp, c->model->name,
+                           kind->steps ? "steps on pictures" : rh_operator_name(kind->mixer));
         if (kind->heads % l->tp != 0) {
             g_autofree char *degrees =
                 error ? rh_divisors_text(kind->heads, p->gpus_per_node) : NULL;
