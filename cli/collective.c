@@ -406,9 +406,10 @@ const RhCommand rh_command_collective = {
         "OPERATION is all-reduce, all-gather, reduce-scatter, all-to-all, broadcast,\n"
         "reduce, scatter, gather, barrier or sendrecv; or, between two GPUs, on two nodes\n"
         "where there are two, latency, bandwidth, bidirectional, put or get, as OSU's\n"
-        "benchmarks count them. For each size: its time on otherwise idle links, algorithm and bus\n"
-        "bandwidth as nccl-tests count them, how near that is to the bound of the links'\n"
-        "data sheets, and the algorithm that the library chooses (-v: why).\n\n"
+        "benchmarks count them. For each size: its time on otherwise idle links,\n"
+        "algorithm and bus bandwidth as nccl-tests count them, how near that is to the\n"
+        "bound of the links' data sheets, and the algorithm that the library chooses\n"
+        "(-v: why).\n\n"
         "Where the catalogue has constants that were fitted to measured collectives of\n"
         "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
         "platform's own. With --from LOG, measured times stand beside the predictions.\n",
