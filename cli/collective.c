@@ -402,17 +402,16 @@ const RhCommand rh_command_collective = {
     .operands_low = 1,
     .operands_high = 1,
     .summary = "what bandwidth should an all-reduce reach here?",
-    .about =
-        "OPERATION is all-reduce, all-gather, reduce-scatter, all-to-all, broadcast,\n"
-        "reduce, scatter, gather, barrier or sendrecv; or, between two GPUs, on two nodes\n"
-        "where there are two, latency, bandwidth, bidirectional, put or get, as OSU's\n"
-        "benchmarks count them. For each size: its time on otherwise idle links,\n"
-        "algorithm and bus bandwidth as nccl-tests count them, how near that is to the\n"
-        "bound of the links' data sheets, and the algorithm that the library chooses\n"
-        "(-v: why).\n\n"
-        "Where the catalogue has constants that were fitted to measured collectives of\n"
-        "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
-        "platform's own. With --from LOG, measured times stand beside the predictions.\n",
+    .about = "OPERATION is all-reduce, all-gather, reduce-scatter, all-to-all, broadcast,\n"
+             "reduce, scatter, gather, barrier or sendrecv; or, between two GPUs, on two nodes\n"
+             "where there are two, latency, bandwidth, bidirectional, put or get, as OSU's\n"
+             "benchmarks count them. For each size: its time on otherwise idle links,\n"
+             "algorithm and bus bandwidth as nccl-tests count them, how near that is to the\n"
+             "bound of the links' data sheets, and the algorithm that the library chooses\n"
+             "(-v: why).\n\n"
+             "Where the catalogue has constants that were fitted to measured collectives of\n"
+             "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
+             "platform's own. With --from LOG, measured times stand beside the predictions.\n",
     .examples = "rehearse collective all-reduce -p dgx-h100\n"
                 "rehearse collective all-gather -p dgx-h100:8 --size 1M..8G -o rates.svg\n"
                 "rehearse collective all-reduce -p dgx-h100:2 --from all_reduce.log",
