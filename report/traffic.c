@@ -21,17 +21,13 @@ static double collective_bytes(const RhProgram *p, const RhTask *task)
 static Kind sent(const RhProgram *p, const RhTask *task, double *bytes)
 {
     *bytes = task->bytes;
-    switch ((RhTaskKind)task->kind) {
-    case RH_TASK_SEND:
-        return POINT_TO_POINT;
-    case RH_TASK_COPY:
-        return rh_task_is_host_work(task) ? KINDS : COPY;
-    case RH_TASK_COLLECTIVE:
+    if (task->kind == RH_TASK_COLLECTIVE)
         *bytes = collective_bytes(p, task);
-        return task->op == RH_OP_SHIFT ? POINT_TO_POINT : COLLECTIVE;
-    default:
-        return KINDS;
-    }
+    return task->kind == RH_TASK_COLLECTIVE
+               ? (task->op == RH_OP_SHIFT ? POINT_TO_POINT : COLLECTIVE)
+           : task->kind == RH_TASK_SEND                                ? POINT_TO_POINT
+           : task->kind == RH_TASK_COPY && !rh_task_is_host_work(task) ? COPY
+                                                                       : KINDS;
 }
 
 /* Adds bytes to the bins that an interval covers, by its share in each. */
