@@ -217,6 +217,11 @@ typedef struct {
     /* The sum of lane_s over the lanes, and the largest ratio of that sum to all_s in any layer; set
      * for all layers without embedding and head. */
     double lanes_s, lanes_most_frac;
+    /* The seconds of a layer, and how many take no less, with their kinds as bits: those whose product is largest. Set for
+     * all layers. */
+    double whole_s;
+    int32_t whole_count;
+    uint64_t whole_kinds;
 } RhLayerWork;
 RhLayerWork rh_bound_layer_work(RhBoundCache *cache, const RhLayout *layout,
                                 const RhGroupNetwork *net, int32_t stage, int kind);

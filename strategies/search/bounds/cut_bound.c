@@ -7,10 +7,15 @@
  * goes back through the stages that it came by, and leaves nothing for later, it ends before their backwards. What is
  * recomputed only adds.
  *
+ * Stages hold whole layers: of n layers of w seconds or more, stage s has run k for all of m micro-batches no sooner
+ * than k m w behind its beginning, and all n are run no sooner than the n-th of these times. So 61 layers of 16 stages
+ * take as long as 64.
+ *
  * Where each stage has one chunk besides, stage s takes at least w_0 + ... + w_(s-1) + m w_s, with w_i the seconds of
  * one micro-batch in stage i. Of all splits, the one with w_s = w_0 (1 - 1/m)^s makes all of these equal, and every
  * other split makes one of them larger. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/train/open_knob_layouts.h"
@@ -72,6 +77,26 @@ static void add_item(RhLayerWork *sum, const RhLayerWork *item)
         sum->lane_s[lane] += item->lane_s[lane];
 }
 
+/* Sets whole_s and whole_count from the seconds of each kind of layer. */
+static void choose_whole(const RhModel *model, const double *of_kind_s, RhLayerWork *out)
+{
+    for (int kind = 0; kind < model->kinds_count; kind++) {
+        int32_t count = 0;
+        uint64_t kinds = 0;
+        for (int32_t i = 0; i < model->layers_count; i++) {
+            int of_layer = model->kind_of_layer[i];
+            bool counts = of_kind_s[of_layer] >= of_kind_s[kind];
+            count += counts;
+            kinds |= counts ? UINT64_C(1) << of_layer : 0;
+        }
+        if (count * of_kind_s[kind] <= out->whole_count * out->whole_s)
+            continue;
+        out->whole_s = of_kind_s[kind];
+        out->whole_count = count;
+        out->whole_kinds = kinds;
+    }
+}
+
 /* The work of all layers once, and of the layer that takes least either way. */
 static RhLayerWork model_work(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwork *net,
                               int32_t stage)
@@ -97,6 +122,10 @@ static RhLayerWork model_work(RhBoundCache *cache, const RhLayout *l, const RhGr
         sum.lanes_most_frac = fmax(sum.lanes_most_frac, lanes_s(layer) / layer->all_s);
         add_item(&sum, layer);
     }
+    double of_kind_s[RH_LAYER_OP_KINDS];
+    for (int kind = 0; kind < model->kinds_count; kind++)
+        of_kind_s[kind] = of_item[kind].all_s;
+    choose_whole(model, of_kind_s, &sum);
     return known->least = sum;
 }
 
@@ -114,6 +143,9 @@ static RhLayerWork least_work(RhBoundCache *cache, const RhLayout *l)
         least.all_s = fmin(least.all_s, w.all_s);
         least.lanes_s = fmin(least.lanes_s, w.lanes_s);
         least.lanes_most_frac = fmax(least.lanes_most_frac, w.lanes_most_frac);
+        if (least.whole_kinds != w.whole_kinds)
+            least.whole_count = 0;
+        least.whole_s = fmin(least.whole_s, w.whole_s);
         for (int lane = 0; lane < RH_LAYER_LANES; lane++)
             least.lane_s[lane] = fmin(least.lane_s[lane], w.lane_s[lane]);
     }
@@ -128,13 +160,50 @@ static double busiest_lane_s(const RhLayerWork *w)
     return busiest;
 }
 
-/* The mean over stages of the layers that are run before what it runs first, or behind what it runs last. */
+/* The layers that are run before what stage s runs first, or behind what it runs last. */
+static int32_t layers_ahead_of(int32_t s, int32_t p, bool crosses)
+{
+    return MAX(0, (crosses ? MIN(s, p - 1 - s) : s) - 1);
+}
+
+/* The mean of them over stages. */
 static double layers_ahead(int32_t p, bool crosses)
 {
     double sum = 0;
     for (int32_t s = 0; s < p; s++)
-        sum += MAX(0, (crosses ? MIN(s, p - 1 - s) : s) - 1);
+        sum += layers_ahead_of(s, p, crosses);
     return sum / p;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The least time in which the stages run all of the work's whole layers for all micro-batches, where each layer ahead
+ * of a stage takes ahead_s: they could in the mean time if layers were divisible; then as many stages as lack a layer
+ * end their next. Layers of each copy of the model are layers of their own. */
+static double whole_layers_s(const RhBoundCache *cache, const RhLayerWork *w, const RhLayout *l,
+                             double ahead_s)
+{
+    int32_t p = l->pp, lack = w->whole_count * rh_pipeline_kind_copies(l->schedule);
+    bool crosses = rh_pipeline_of(l)->crosses;
+    double each_s = (double)rh_train_microbatches(cache->c, l) * w->whole_s;
+    double mean_s = lack * each_s / p + layers_ahead(p, crosses) * ahead_s;
+    if (lack == 0 || each_s <= 0)
+        return 0;
+    g_autofree double *next_s = g_new(double, p);
+    for (int32_t s = 0; s < p; s++) {
+        double begins_s = layers_ahead_of(s, p, crosses) * ahead_s;
+        double whole = fmax(0, floor((mean_s - begins_s) / each_s * (1 + 1e-12)));
+        lack -= (int32_t)whole;
+        next_s[s] = begins_s + (whole + 1) * each_s;
+    }
+    if (lack <= 0)
+        return mean_s;
+    qsort(next_s, (size_t)p, sizeof *next_s, ascending);
+    return next_s[MIN(lack, p) - 1];
 }
 
 /* Does each stage have one chunk, and does the schedule go back through the stages that it came by? */
@@ -180,8 +249,10 @@ static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
     double held = held_frac(cache, &l, rh_bound_network(cache, &l));
     double all_s = w.all_s + held * w.lanes_s * (m - 1) / m;
     bool back = !schedule->turns && !schedule->splits_backward && !schedule->crosses;
-    double ahead = layers_ahead(l.pp, schedule->crosses) * (w.forward_s + (back ? w.back_s : 0));
-    double mean_s = m * fmax(all_s, busiest_lane_s(&w)) / p + ahead;
+    double ahead_s = w.forward_s + (back ? w.back_s : 0);
+    double ahead = layers_ahead(l.pp, schedule->crosses) * ahead_s;
+    double mean_s = fmax(m * fmax(all_s, busiest_lane_s(&w)) / p + ahead,
+                         whole_layers_s(cache, &w, &l, ahead_s));
     if (!is_there_and_back(&l))
         return mean_s;
     double once_frac = 1 / (1 + held * w.lanes_most_frac);
@@ -204,7 +275,10 @@ double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
     for (int32_t i = 0; i < model->layers_count; i++)
         sum += of_item[model->kind_of_layer[i]];
     double m = passes_of(cache, &l);
-    return is_there_and_back(&l) ? one_chunk_s(sum, 1, m, l.pp) : m * sum / l.pp;
+    RhLayerWork whole = {0};
+    choose_whole(model, of_item, &whole);
+    double whole_s = whole_layers_s(cache, &whole, &l, 0);
+    return fmax(whole_s, is_there_and_back(&l) ? one_chunk_s(sum, 1, m, l.pp) : m * sum / l.pp);
 }
 
 double rh_cut_bound_s(RhBoundCache *cache, const RhLayout *cut)

@@ -70,7 +70,9 @@ static const struct {
 } jobs[] = {{"llama-3.2-1b", "dgx-h100:1", "megatron", 32, 4096, 397},
             {"llama-3.1-8b", "dgx-a100:1", "bare", 64, 4096, 4999},
             {"qwen3-30b-a3b", "dgx-h100:1", "megatron", 32, 4096, 1999},
-            {"mixtral-8x7b", "dgx-h100:2", "megatron", 32, 4096, 61}};
+            {"mixtral-8x7b", "dgx-h100:2", "megatron", 32, 4096, 61},
+            /* 40 layers, which 16 stages do not divide */
+            {"llama-2-13b", "dgx-h100:2", "megatron", 64, 4096, 1999}};
 
 /* Returns the layout with its recomputation open. */
 static RhLayout open_recompute(const RhLayout *l)
@@ -143,6 +145,21 @@ static void open_candidates_are_bounded(void)
         CU_ASSERT_TRUE(bounded >= 10);
         CU_ASSERT_TRUE(gained >= 10);
     }
+}
+
+/* Stages hold whole layers: some of 16 has three of 40, and is busy with them for every micro-batch. */
+static void stages_hold_whole_layers(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-2-13b", "dgx-h100:2", "megatron", 512, 4096);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+    RhLayout l = rh_train_default(&k.c);
+    g_assert_true(rh_layout_parse("tp1,pp16,dp1,mb1,vpp2,schedule=interleaved", &l, NULL));
+    double m = (double)rh_train_microbatches(&k.c, &l);
+    RhLayerWork layer = rh_bound_layer_work(cache, &l, rh_bound_network(cache, &l), 0, 0);
+    double bound_s = rh_cut_bound_s(cache, &l);
+    CU_ASSERT_TRUE(bound_s >= 3 * m * layer.all_s * (1 - 1e-9));
+    CU_ASSERT_TRUE(rh_cut_bound_kernels_s(cache, &l) > 2.9 * m * layer.all_s);
+    CU_ASSERT_TRUE(bound_s <= rh_closed_form_s(cache, &l));
 }
 
 /* A set of modules needs at least the memory of all modules but one that it leaves out: so where these do not fit,
@@ -325,6 +342,7 @@ int main(void)
     return rh_test_main(
         "whole_space",
         (RhTest[]){{"open_candidates_are_bounded", open_candidates_are_bounded},
+                   {"stages_hold_whole_layers", stages_hold_whole_layers},
                    {"more_recomputed_needs_no_more_memory", more_recomputed_needs_no_more_memory},
                    {"orders_of_alike_nodes_take_as_long", orders_of_alike_nodes_take_as_long},
                    {"nothing_drawn_beats_a_plan", nothing_drawn_beats_a_plan},
