@@ -25,6 +25,18 @@ static void put_servers(RhJsonWriter *w, const RhRlServers *s)
     rh_json_end_object(w);
 }
 
+/* Groups by age, to the oldest there is. */
+static void put_ages(RhJsonWriter *w, const RhRlStep *s)
+{
+    int32_t last = RH_RL_AGES_MOST;
+    while (last > 0 && s->ages[last] == 0)
+        last--;
+    rh_json_begin_array(w, "ages_count");
+    for (int32_t age = 0; age <= last; age++)
+        rh_json_put_int(w, NULL, s->ages[age]);
+    rh_json_end_array(w);
+}
+
 static void put_entry(RhJsonWriter *w, const RhRlEntry *e)
 {
     const RhRlStep *s = &e->step;
@@ -42,12 +54,15 @@ static void put_entry(RhJsonWriter *w, const RhRlEntry *e)
     rh_json_put_number(w, "weights_handle_s", e->weights.handle_s);
     rh_json_put_number(w, "weights_send_s", e->weights.send_s);
     rh_json_put_number(w, "weights_sync_s", e->weights.sync_s);
-    rh_json_put_number(w, "states_copy_s", e->times.to_train_s);
+    rh_json_put_number(w, "states_copy_s", e->states_copy_s);
+    rh_json_put_number(w, "models_bytes", e->models_bytes);
+    rh_json_put_number(w, "models_copy_s", e->models_copy_s);
     rh_json_put_number(w, "trainer_waits_s", s->spent_s[RH_RL_WAITS]);
     rh_json_put_number(w, "groups_begun_count", s->begun);
     rh_json_put_number(w, "groups_dropped_count", s->dropped);
     rh_json_put_number(w, "age_mean_count", s->age_mean);
     rh_json_put_number(w, "age_p99_count", s->age_p99);
+    put_ages(w, s);
     rh_json_put_number(w, "under_way_mean_count", s->under_way_mean);
     rh_json_put_int(w, "under_way_most_count", s->under_way_most);
     rh_json_put_number(w, "under_way_s", s->under_way_s);

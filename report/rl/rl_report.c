@@ -58,9 +58,14 @@ static void append_split(GString *out, const RhRlEntry *e)
                     *has = rh_text_number(rh_text_gib(e->trainer.capacity_bytes), 3);
     int32_t batch = e->servers.deployment.pools[0].batch;
     g_autofree char *most = batch > 0 ? g_strdup_printf(", max batch %d", batch) : g_strdup("");
-    g_autofree char *train = g_strdup_printf("  training on %s%d GPUs: %s, %s of %s GiB per GPU",
-                                             e->placement->shares_gpus ? "all " : "",
-                                             e->trainer.gpus, layout, peak, has);
+    g_autofree char *beside =
+        e->models_bytes > 0 && e->models_copy_s <= 0
+            ? g_strdup_printf(" and %.3g for the other models", e->models_bytes / RH_GIB_BYTES)
+            : NULL;
+    g_autofree char *train =
+        g_strdup_printf("  training on %s%d GPUs: %s, %s of %s GiB per GPU%s",
+                        e->placement->shares_gpus ? "all " : "", e->trainer.gpus, layout, peak, has,
+                        beside ? beside : "");
     rh_text_wrap(out, train, 4, 79);
     g_autofree char *generate =
         g_strdup_printf("  generation on %s%d GPUs: %s (%s)%s, at work %.0f %% of the time",
@@ -83,7 +88,8 @@ static char *passes_text(const RhRlJob *job)
 static void append_parts(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
 {
     g_autofree char *forward = seconds(e->times.forward_s), *update = seconds(e->times.update_s),
-                    *sync = seconds(e->weights.sync_s), *load = seconds(e->times.to_train_s),
+                    *sync = seconds(e->weights.sync_s), *load = seconds(e->states_copy_s),
+                    *models = seconds(e->models_copy_s),
                     *waits = seconds(e->step.spent_s[RH_RL_WAITS]),
                     *batch = seconds(e->step.batch_s), *passes = passes_text(a->options->job);
     g_autoptr(GString) line = g_string_new("  a step of the trainer: ");
@@ -95,7 +101,9 @@ static void append_parts(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
     if (e->times.forward_s > 0)
         g_string_append_printf(line, "forward passes %s (%s), ", forward, passes);
     g_string_append_printf(line, "updates %s, weights to servers %s", update, sync);
-    if (e->times.to_train_s > 0)
+    if (e->models_copy_s > 0)
+        g_string_append_printf(line, ", other models from host memory %s", models);
+    if (e->states_copy_s > 0)
         g_string_append_printf(line, ", optimizer states from and to host memory 2 x %s", load);
     if (e->ahead > 0)
         g_string_append_printf(line, ", waiting for answers %s", waits);

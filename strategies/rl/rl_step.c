@@ -371,6 +371,7 @@ static void sum_groups(const Sim *s, RhRlStep *out)
         if (!counts(s, g))
             continue;
         ages[out->groups++] = g->age;
+        out->ages[MIN(g->age, RH_RL_AGES_MOST)]++;
         out->generation_s += g->t_ended_s - g->t_start_s;
         out->under_way_s += g->t_sent_s - g->t_start_s;
     }

@@ -50,6 +50,8 @@ typedef struct {
     int32_t answered, ready; /* whose answers are under way; with rewards, not taken yet */
 } RhRlLevel;
 
+#define RH_RL_AGES_MOST 128
+
 /* Means over the steps that count. */
 typedef struct {
     double step_s;
@@ -57,7 +59,9 @@ typedef struct {
     double generation_s;             /* from a group's start to its last answer */
     double batch_s; /* the same of a batch, its rewards included; 0: groups are streamed */
     double age_mean, age_p99; /* updates of the weights between a group's start and its training */
-    double under_way_mean;    /* groups that are started, and whose update servers lack */
+    int32_t
+        ages[RH_RL_AGES_MOST + 1]; /* groups by that number of updates; the last: so many or more */
+    double under_way_mean;         /* groups that are started, and whose update servers lack */
     int32_t under_way_most;
     double under_way_s; /* from a group's start until servers have its update */
     double begun,

@@ -41,9 +41,45 @@ static RhWeightTimes weights_of(const RhRlPlanOptions *o, const RhRlEntry *e)
     return e->transport->times(&route);
 }
 
-/* Whether a node's memory holds the states of its GPUs while servers have these. */
+/* Bytes of a GPU's share of the models that are asked and not trained: a reference policy, a reward model. */
+static double asked_bytes(const RhRlPlanOptions *o, const RhRlTrainer *t)
+{
+    const RhRlAlgorithm *a = o->job->algorithm;
+    int32_t asked = a->forwards - a->trained + (a->reference && o->job->reference);
+    return asked * t->weights_bytes;
+}
+
+/* Other models stay on the GPUs where they fit beside the policy's peak. Elsewhere, and where servers need the GPUs,
+ * they are in host memory: those that are asked come once a step, and those that are trained take turns with the
+ * policy (which they do anyway where GPUs are shared). */
+static void set_models(const RhRlPlanOptions *o, RhRlEntry *e)
+{
+    const RhRlTrainer *t = &e->trainer;
+    double trained = o->job->algorithm->trained, asked = asked_bytes(o, t);
+    bool shares = e->placement->shares_gpus;
+    e->models_bytes = asked + (trained - 1) * t->states_bytes;
+    if (e->models_bytes <= 0 || (!shares && t->peak_bytes + e->models_bytes <= t->capacity_bytes))
+        return;
+    double turns = !shares && trained > 1 ? 2 * trained * t->states_bytes : 0;
+    e->models_copy_s = host_copy_s(o->hardware, asked + turns);
+}
+
+/* Bytes of a GPU that are in host memory at times. */
+static double bytes_on_host(const RhRlPlanOptions *o, const RhRlEntry *e)
+{
+    const RhRlTrainer *t = &e->trainer;
+    double trained = t->states_bytes * o->job->algorithm->trained, asked = asked_bytes(o, t);
+    if (e->placement->shares_gpus)
+        return trained + asked;
+    bool stays = t->peak_bytes + e->models_bytes <= t->capacity_bytes;
+    return stays ? 0 : asked + (o->job->algorithm->trained > 1 ? trained : 0);
+}
+
+/* Whether a node's memory holds what its GPUs leave there. */
 static bool host_holds(const RhPlatform *p, double bytes)
 {
+    if (bytes <= 0)
+        return true;
     if (p->host_bytes_per_s.value <= 0)
         return false;
     return p->host_bytes.value <= 0 || bytes * p->gpus_per_node <= p->host_bytes.value;
@@ -55,16 +91,17 @@ bool rh_rl_entry_settle(const RhRlPlanOptions *o, RhRlEntry *e)
     const RhRlAlgorithm *algorithm = o->job->algorithm;
     bool shares = e->placement->shares_gpus;
     double states_bytes = t->states_bytes * algorithm->trained;
-    if (shares && !host_holds(o->hardware, states_bytes))
+    set_models(o, e);
+    if (!host_holds(o->hardware, bytes_on_host(o, e)))
         return false;
     e->transport = shares ? &rh_weight_transport_handover : o->transport;
     e->weights = weights_of(o, e);
-    double copy_s = shares ? host_copy_s(o->hardware, states_bytes) : 0;
+    e->states_copy_s = shares ? host_copy_s(o->hardware, states_bytes) : 0;
     e->times = (RhRlTimes){
-        .to_train_s = copy_s,
+        .to_train_s = e->states_copy_s + e->models_copy_s,
         .forward_s = t->forward_s * rh_rl_forwards(o->job),
         .update_s = t->update_s * algorithm->trained * (double)rh_rl_updates(o->job),
-        .sync_s = e->weights.sync_s + copy_s,
+        .sync_s = e->weights.sync_s + e->states_copy_s,
         .pause_s = e->weights.pause_s,
     };
     double trainer_s =

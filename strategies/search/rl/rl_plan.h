@@ -20,6 +20,7 @@ typedef struct {
     double update_s;         /* one update of one model */
     double forward_s;        /* one pass forward over a step's tokens */
     double states_bytes;     /* weights and optimizer states of the fullest GPU */
+    double weights_bytes;    /* of it */
     double peak_bytes, capacity_bytes, mfu_frac;
     double error_frac; /* of the update, by measured steps; 0: unknown */
     bool fits;
@@ -43,6 +44,9 @@ typedef struct {
     const RhWeightTransport *transport;
     RhWeightTimes weights;
     RhRlTimes times;
+    double states_copy_s; /* the trainer's states from host memory, where GPUs are shared */
+    double models_bytes;  /* of a GPU: other models that the trainer asks or trains */
+    double models_copy_s; /* in a step, from host memory and back; 0: they stay beside the policy */
     double bound_s;
     RhRlStep step;         /* step_s 0: not simulated */
     double gpu_hours, usd; /* of a step; usd 0: no price is known */

@@ -86,6 +86,7 @@ static bool time_steps(const RhRlPlanOptions *o, const RhProblem *c, RhRlTrainer
         return false;
     out->update_s = r->step_time_s;
     out->forward_s = forward_s * (double)rh_rl_updates(o->job) / o->job->epochs;
+    out->weights_bytes = r->memory.at_peak_bytes[RH_MEMORY_WEIGHTS];
     out->states_bytes =
         r->memory.at_peak_bytes[RH_MEMORY_WEIGHTS] + r->memory.at_peak_bytes[RH_MEMORY_OPTIMIZER];
     out->peak_bytes = r->memory.peak_bytes;

@@ -102,6 +102,14 @@ static void littles_law_holds(void)
             RH_CHECK_CLOSE(step.under_way_mean, 12 * step.under_way_s / step.step_s, 0.03);
             CU_ASSERT_TRUE(step.under_way_s / step.step_s < (ahead + 1) * 1.03);
             CU_ASSERT_TRUE(step.age_mean < ahead + 0.2);
+            double groups = 0, sum = 0;
+            for (int32_t age = 0; age <= RH_RL_AGES_MOST; age++) {
+                groups += step.ages[age];
+                sum += (double)age * step.ages[age];
+            }
+            CU_ASSERT_EQUAL(groups, step.groups);
+            RH_CHECK_CLOSE(sum / groups, step.age_mean, 1e-12);
+            CU_ASSERT_EQUAL(step.ages[4 * (ahead + 1)], 0);
             CU_ASSERT_TRUE(step.step_s >= train_s + 2 - 1e-9);
             rh_rl_step_clear(&step);
         }

@@ -136,6 +136,40 @@ static void servers_are_as_wide_as_asked(void)
     close_case(&c);
 }
 
+/* Other models stay beside the policy where they fit; where they do not, or servers need the GPUs, they come from host
+ * memory, a critic in turns with the policy. */
+static void other_models_need_room(void)
+{
+    Case c;
+    open_case(&c);
+    const double states = 12e9, weights = 2e9, pageable_per_s = 6e9;
+    RhRlEntry e = {.placement = rh_rl_placement_by_name("apart"),
+                   .trainer = {.gpus = 4,
+                               .layout = rh_layout_default(),
+                               .weights_bytes = weights,
+                               .states_bytes = states,
+                               .peak_bytes = 60e9,
+                               .capacity_bytes = 63e9},
+                   .servers = {.gpus = 4}};
+    e.trainer.layout.dp = 4;
+    CU_ASSERT_TRUE(rh_rl_entry_settle(&c.options, &e));
+    CU_ASSERT_EQUAL(e.models_bytes, weights);
+    CU_ASSERT_EQUAL(e.models_copy_s, 0);
+    e.trainer.capacity_bytes = 61e9;
+    CU_ASSERT_TRUE(rh_rl_entry_settle(&c.options, &e));
+    RH_CHECK_CLOSE(e.models_copy_s, weights / pageable_per_s, 1e-9);
+    CU_ASSERT_EQUAL(e.times.to_train_s, e.models_copy_s);
+    c.job.algorithm = rh_rl_algorithm_by_name("ppo");
+    CU_ASSERT_TRUE(rh_rl_entry_settle(&c.options, &e));
+    RH_CHECK_CLOSE(e.models_bytes, states + 2 * weights, 1e-9);
+    RH_CHECK_CLOSE(e.models_copy_s, (2 * weights + 4 * states) / pageable_per_s, 1e-9);
+    e.placement = rh_rl_placement_by_name("colocated");
+    CU_ASSERT_TRUE(rh_rl_entry_settle(&c.options, &e));
+    RH_CHECK_CLOSE(e.models_copy_s, 2 * weights / pageable_per_s, 1e-9);
+    RH_CHECK_CLOSE(e.states_copy_s, 2 * states / pageable_per_s, 1e-9);
+    close_case(&c);
+}
+
 /* A forward pass is a part of an update, and its kernels are a third of the FLOPs. */
 static void forward_is_a_part_of_an_update(void)
 {
@@ -261,6 +295,7 @@ int main(void)
     static const RhTest tests[] = {
         {"bounds_are_below_steps", bounds_are_below_steps},
         {"few_nodes_are_split_in_parts", few_nodes_are_split_in_parts},
+        {"other_models_need_room", other_models_need_room},
         {"servers_are_as_wide_as_asked", servers_are_as_wide_as_asked},
         {"forward_is_a_part_of_an_update", forward_is_a_part_of_an_update},
         {"a_critic_is_trained_too", a_critic_is_trained_too},
