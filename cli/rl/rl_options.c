@@ -149,6 +149,8 @@ bool rh_rl_words_search(const RhArguments *a, RhRlPlanOptions *o, GError **error
                        "--begin: %s has no batches of which some answers could be dropped\n"
                        "help: --placement one-off",
                        o->only->name);
+    if (a->restart_s > 0 && a->mtbf_s <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "--restart: no server fails\nhelp: --mtbf 10h");
     o->train_gpus = (int32_t)a->train_gpus;
     o->pack_tokens = (int64_t)a->pack_tokens;
     o->layout = a->strategy;

@@ -21,6 +21,7 @@ typedef struct {
     RhRequests *lengths;
     RhRlJob job;
     RhRlPlanOptions options;
+    RhFailures failures;
     RhInputs *in;
     RhServer *server;
 } Query;
@@ -32,6 +33,11 @@ static void settle(Query *q)
     o->hardware = q->in->hardware;
     o->server = q->server;
     o->job = &q->job;
+    q->failures = (RhFailures){.mtbf_s = q->a->mtbf_s,
+                               .restart_s = q->a->restart_s,
+                               .retries = G_MAXINT32,
+                               .seed = (uint64_t)q->a->seed};
+    o->failures = q->a->mtbf_s > 0 ? &q->failures : NULL;
     o->top = (int32_t)q->a->top;
     o->jobs = (int32_t)q->a->jobs;
     o->timeout_s = rh_terminal_left_s(q->a->timeout_s);
@@ -220,6 +226,13 @@ static const RhOption own[] = {
         .low = 1, .high = 1 << 22),
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
               "training layout: like tp2,pp1,zero3 (the best one of each split)"),
+    RH_OPTION(mtbf_s, "mtbf", 0, RH_OPTION_QUANTITY, "10h",
+              "mean time between failures of each server, at random times: what they cost the best "
+              "row (no failures)",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(restart_s, "restart", 0, RH_OPTION_QUANTITY, "90s",
+              "until a server that failed serves again (what it takes to start)",
+              .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(generate, "generate", 0, RH_OPTION_TEXT, "DEPLOYMENT",
               "fixed keys of the servers, like server=sglang,tp2,batch=512; the others are "
               "searched (server=vllm)"),

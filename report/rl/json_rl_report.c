@@ -106,6 +106,11 @@ char *rh_report_rl_json(const RhRlAnswer *a)
     rh_json_put_int(w, "bounded_count", plan->bounded_count);
     rh_json_put_bool(w, "timed_out", plan->timed_out);
     rh_json_end_object(w);
+    rh_json_begin_object(w, "failing");
+    rh_json_put_int(w, "steps_count", plan->failing.steps);
+    rh_json_put_number(w, "step_s", plan->failing.step_s);
+    rh_json_put_number(w, "unharmed_s", plan->failing.unharmed_s);
+    rh_json_end_object(w);
     rh_json_put_null(w, "error_frac");
     rh_json_begin_array(w, "entries");
     for (guint i = 0; i < plan->entries->len; i++)

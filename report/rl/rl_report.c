@@ -128,6 +128,20 @@ static void append_dropped(GString *out, const RhRlAnswer *a, const RhRlEntry *e
     rh_text_wrap(out, line, 4, 79);
 }
 
+/* Appends what failures of servers cost the best placement. */
+static void append_failing(GString *out, const RhRlAnswer *a)
+{
+    const RhRlFailures *f = &a->plan->failing;
+    if (f->steps == 0)
+        return;
+    g_autofree char *with = seconds(f->step_s), *without = seconds(f->unharmed_s);
+    g_autofree char *line = g_strdup_printf(
+        "  with a failure of each server every %.3g h: %s a step in the mean of %d, %s without; answers under "
+        "way are begun again elsewhere",
+        a->options->failures->mtbf_s / 3600, with, f->steps, without);
+    rh_text_wrap(out, line, 4, 79);
+}
+
 /* Appends how old answers are. At most prompts x (ahead + 1) are under way, which by Little's law
  * bounds their mean. */
 static void append_staleness(GString *out, const RhRlEntry *e)
@@ -166,6 +180,7 @@ static void append_best(GString *out, const RhRlAnswer *a, const RhRlEntry *e)
     append_parts(out, a, e);
     append_dropped(out, a, e);
     append_staleness(out, e);
+    append_failing(out, a);
 }
 
 /* Says the turns of an answer; NULL: it has one. */

@@ -495,8 +495,10 @@ bool rh_rl_step_simulate(RhService *service, const RhRlStepSpec *spec, RhRlStep 
                             .paused_until_s = paused_until_s,
                             .over = over,
                             .self = &s};
-    RhClient client = {
-        .pacer = &pacer, .timeout_s = spec->timeout_s, .turnaround_s = spec->job->tool_s};
+    RhClient client = {.pacer = &pacer,
+                       .timeout_s = spec->timeout_s,
+                       .turnaround_s = spec->job->tool_s,
+                       .failures = spec->failures};
     g_autoptr(RhRequests) requests = rh_rl_requests(spec->job, s.groups_count);
     g_autoptr(RhServiceResult) result =
         check(service, requests, error) ? rh_service_run(service, requests, &client, error) : NULL;

@@ -33,8 +33,9 @@ typedef struct {
     double ahead;  /* steps; a share of one, too */
     int32_t takes; /* batches of a step that a streamed trainer takes one by one; 0: 1 */
     RhRlTimes times;
-    int32_t warm, steps; /* steps that are simulated before those that count; these */
-    double timeout_s;    /* of the computation; 0: none */
+    const RhFailures *failures; /* of servers, borrowed; NULL: none fails */
+    int32_t warm, steps;        /* steps that are simulated before those that count; these */
+    double timeout_s;           /* of the computation; 0: none */
 } RhRlStepSpec;
 
 /* Act of the trainer, from t_begin_s on. */

@@ -9,6 +9,7 @@
 #define WARM_STEPS(ahead) (1 + 2 * (int32_t)ceil(ahead))
 #define BATCH_STEPS       2 /* that count: batches are alike but for their draws */
 #define STREAMED_STEPS    4
+#define FAILING_STEPS     64
 
 /* Frameworks offload a trainer's states to memory that is not pinned, so the host copies them once more:
  * fitted to NeMo-RL 0.3 with Llama-3.1-8B on 8 H100, where 48 GB a GPU go both ways in the 8 s of a step of
@@ -113,7 +114,9 @@ bool rh_rl_entry_settle(const RhRlPlanOptions *o, RhRlEntry *e)
     return true;
 }
 
-bool rh_rl_entry_simulate(const RhRlPlanOptions *o, RhRlEntry *e, double timeout_s, GError **error)
+/* Simulates so many steps that count. */
+static bool simulate(const RhRlPlanOptions *o, const RhRlEntry *e, const RhFailures *failures,
+                     int32_t steps, double timeout_s, RhRlStep *out, GError **error)
 {
     RhServing serving = rh_rl_serving(o);
     g_autoptr(RhService) service = rh_service_new(&serving, &e->servers.deployment, error);
@@ -122,8 +125,28 @@ bool rh_rl_entry_simulate(const RhRlPlanOptions *o, RhRlEntry *e, double timeout
                          .ahead = e->ahead,
                          .takes = rh_rl_takes(o->job),
                          .times = e->times,
+                         .failures = failures,
                          .warm = WARM_STEPS(e->placement->streams ? e->ahead : 0),
-                         .steps = e->placement->streams ? STREAMED_STEPS : BATCH_STEPS,
+                         .steps = steps,
                          .timeout_s = timeout_s};
-    return service && rh_rl_step_simulate(service, &spec, &e->step, error);
+    return service && rh_rl_step_simulate(service, &spec, out, error);
+}
+
+bool rh_rl_entry_simulate(const RhRlPlanOptions *o, RhRlEntry *e, double timeout_s, GError **error)
+{
+    int32_t steps = e->placement->streams ? STREAMED_STEPS : BATCH_STEPS;
+    return simulate(o, e, NULL, steps, timeout_s, &e->step, error);
+}
+
+bool rh_rl_entry_fails(const RhRlPlanOptions *o, const RhRlEntry *e, double timeout_s,
+                       RhRlFailures *out, GError **error)
+{
+    RhRlStep step = {0}, unharmed = {0};
+    bool done = simulate(o, e, o->failures, FAILING_STEPS, timeout_s, &step, error) &&
+                simulate(o, e, NULL, FAILING_STEPS, timeout_s, &unharmed, error);
+    if (done)
+        *out = (RhRlFailures){FAILING_STEPS, step.step_s, unharmed.step_s, step.age_p99};
+    rh_rl_step_clear(&step);
+    rh_rl_step_clear(&unharmed);
+    return done;
 }

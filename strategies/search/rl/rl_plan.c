@@ -278,6 +278,10 @@ static bool search(Search *s, GError **error)
     if (!simulate(s, error))
         return false;
     gather(s);
+    if (s->o->failures && s->plan->entries->len > 0 &&
+        !rh_rl_entry_fails(s->o, &g_array_index(s->plan->entries, RhRlEntry, 0),
+                           rh_deadline_left_s(s->deadline), &s->plan->failing, error))
+        return false;
     return s->plan->entries->len > 0 || s->plan->timed_out ||
            rh_fail(error, RH_ERROR_NO_ANSWER, "nothing fits: %s",
                    s->plan->why_not ? s->plan->why_not : "no split is possible");

@@ -67,10 +67,17 @@ typedef struct {
     const RhWeightTransport *transport; /* between GPUs apart */
     const RhRecipe *sent; /* whose operands are the format on the way; NULL: that of the servers */
     double changed_frac;  /* of the weights, in a step: what deltas send */
+    const RhFailures *failures; /* of servers, for the best entry; NULL: none is asked about */
     int32_t top, jobs;
     double timeout_s;
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
 } RhRlPlanOptions;
+
+/* Many steps of an entry with failures of its servers, and the same without. */
+typedef struct {
+    int32_t steps; /* 0: not simulated */
+    double step_s, unharmed_s, age_p99;
+} RhRlFailures;
 
 typedef struct {
     GArray *entries; /* RhRlEntry: the best of each placement and steps ahead first, quickest first;
@@ -79,7 +86,8 @@ typedef struct {
     int64_t trainers_count, servers_count;                    /* that fit */
     int32_t split_gpus; /* splits of the GPUs differ by so many; 0: one was given */
     RhRlTokens tokens;
-    char *why_not; /* the last reason that nothing fits; NULL: none; owned */
+    RhRlFailures failing; /* of the first entry */
+    char *why_not;        /* the last reason that nothing fits; NULL: none; owned */
     bool timed_out;
 } RhRlPlan;
 
@@ -103,6 +111,9 @@ RhServing rh_rl_serving(const RhRlPlanOptions *options);
 /* Sets the times beside generation, and the bound. Returns false where it cannot be: no host memory
  * for the states of a trainer that shares its GPUs. */
 bool rh_rl_entry_settle(const RhRlPlanOptions *options, RhRlEntry *entry);
+/* Simulates an entry with failures, and without. */
+bool rh_rl_entry_fails(const RhRlPlanOptions *options, const RhRlEntry *entry, double timeout_s,
+                       RhRlFailures *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Simulates an entry's steps. */
 bool rh_rl_entry_simulate(const RhRlPlanOptions *options, RhRlEntry *entry, double timeout_s,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -339,6 +339,29 @@ static void sandboxes_are_a_queue(void)
     rh_rl_step_clear(&few);
 }
 
+/* Servers that fail make steps longer, and no group is lost; a failure a century changes nothing. */
+static void failures_cost_and_lose_nothing(void)
+{
+    RhRlJob job = job_of(16, 8);
+    static const char *const placements[] = {"apart", "one-off", "async"};
+    for (size_t i = 0; i < G_N_ELEMENTS(placements); i++) {
+        RhRlStepSpec spec = spec_of(&job, placements[i], i > 0, 2);
+        RhFailures failures = {.mtbf_s = 3e9, .restart_s = 20, .retries = G_MAXINT32, .seed = 1};
+        spec.steps = 12;
+        RhRlStep plain = simulated(&spec);
+        spec.failures = &failures;
+        RhRlStep rare = simulated(&spec);
+        failures.mtbf_s = 40;
+        RhRlStep often = simulated(&spec);
+        CU_ASSERT_EQUAL(rare.step_s, plain.step_s);
+        CU_ASSERT_TRUE(often.step_s > plain.step_s * 1.05);
+        CU_ASSERT_EQUAL(often.groups, plain.groups);
+        rh_rl_step_clear(&plain);
+        rh_rl_step_clear(&rare);
+        rh_rl_step_clear(&often);
+    }
+}
+
 /* What is trained on of a batch with more groups than it needs are its shortest. */
 static void the_first_groups_are_kept(void)
 {
@@ -424,6 +447,7 @@ int main(void)
         {"updates_and_passes_are_counted", updates_and_passes_are_counted},
         {"buckets_overlap", buckets_overlap},
         {"late_and_useless_groups_are_dropped", late_and_useless_groups_are_dropped},
+        {"failures_cost_and_lose_nothing", failures_cost_and_lose_nothing},
         {"turns_wait_for_tools", turns_wait_for_tools},
         {"sandboxes_are_a_queue", sandboxes_are_a_queue},
         {"the_first_groups_are_kept", the_first_groups_are_kept},
