@@ -6,10 +6,12 @@
 #include <gsl/gsl_sort.h>
 #include <math.h>
 
-#define BLOCK_TOKENS 16 /* of a name of a prompt's block, as servers have them */
-#define SEED_OFFSET  7000003
-#define LENGTH_RUNS  48 /* lengths that stand for all samples; RH_DOCUMENT_RUNS_MAX at most */
-#define MEDIAN_STEPS 200
+#define BLOCK_TOKENS      16 /* of a name of a prompt's block, as servers have them */
+#define BLOCK_TOKENS_MOST 256
+#define BLOCKS_LEAST      8 /* of a prompt: what is not a whole block is read by every answer */
+#define SEED_OFFSET       7000003
+#define LENGTH_RUNS       48 /* lengths that stand for all samples; RH_DOCUMENT_RUNS_MAX at most */
+#define MEDIAN_STEPS      200
 
 int64_t rh_rl_updates(const RhRlJob *job)
 {
@@ -82,11 +84,22 @@ static int32_t draw_prompt(RhLengthRange range, gsl_rng *rng)
     return range.low + (int32_t)floor(share * ((double)range.high - range.low + 1));
 }
 
+/* Returns tokens of a name: a power of two that cuts the shortest prompt into a few blocks, for looking names up is
+ * most of what simulating short answers takes. */
+static int32_t block_tokens(const RhRlJob *job)
+{
+    int32_t tokens = BLOCK_TOKENS;
+    while (!job->lengths && tokens < BLOCK_TOKENS_MOST &&
+           2 * tokens * BLOCKS_LEAST <= job->prompt.low)
+        tokens *= 2;
+    return tokens;
+}
+
 /* Appends names for the blocks of group `group`'s prompt; returns the index of the first. */
 static int32_t name_blocks(RhRequests *requests, int32_t group, int32_t tokens)
 {
     int32_t first = (int32_t)requests->blocks->len;
-    for (int32_t i = 0; i < tokens / BLOCK_TOKENS; i++) {
+    for (int32_t i = 0; i < tokens / requests->block_tokens; i++) {
         uint64_t name = ((uint64_t)group + 1) << 32 | (uint32_t)i;
         g_array_append_val(requests->blocks, name);
     }
@@ -127,7 +140,7 @@ RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
     double median = rh_rl_median(job->answer.mean, job->answer.sigma, job->answer.most);
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)(job->seed & 0xffffffffU) + 1 + SEED_OFFSET);
-    requests->block_tokens = BLOCK_TOKENS;
+    requests->block_tokens = block_tokens(job);
     for (int32_t g = 0; g < groups; g++) {
         RhRequest first = {0};
         for (int32_t s = 0; s < job->samples; s++) {
@@ -139,7 +152,7 @@ RhRequests *rh_rl_requests(const RhRlJob *job, int32_t groups)
                 first = q;
             if (s == 0 && job->turns == 1) {
                 q.blocks_first = name_blocks(requests, g, q.input_tokens);
-                q.blocks_count = q.input_tokens / BLOCK_TOKENS;
+                q.blocks_count = q.input_tokens / requests->block_tokens;
                 first = q;
             }
             q.input_tokens = first.input_tokens;

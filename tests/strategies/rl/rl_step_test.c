@@ -212,6 +212,23 @@ static void lengths_are_as_asked(void)
     CU_ASSERT_EQUAL(rh_rl_median(100, 1, 100), 0);
 }
 
+/* Names of a prompt's blocks are no more than looking them up is worth: at least eight and fewer than sixteen where
+ * prompts are long, and the blocks of a server where they are short. */
+static void long_prompts_have_few_names(void)
+{
+    for (int32_t tokens = 100; tokens < 4096; tokens += 333) {
+        RhRlJob job = job_of(2, 4);
+        job.prompt = (RhLengthRange){tokens, tokens};
+        g_autoptr(RhRequests) drawn = rh_rl_requests(&job, 2);
+        const RhRequest *q = &g_array_index(drawn->list, RhRequest, 3);
+        CU_ASSERT_EQUAL(q->blocks_count, tokens / drawn->block_tokens);
+        CU_ASSERT_EQUAL(q->blocks_first, 0);
+        CU_ASSERT_TRUE(drawn->block_tokens % 16 == 0);
+        if (tokens >= 256)
+            CU_ASSERT_TRUE(q->blocks_count >= 8 && q->blocks_count < 16);
+    }
+}
+
 static void updates_and_passes_are_counted(void)
 {
     RhRlJob job = job_of(64, 32);
@@ -444,6 +461,7 @@ int main(void)
         {"a_pause_costs_servers", a_pause_costs_servers},
         {"a_seed_gives_the_same_step", a_seed_gives_the_same_step},
         {"lengths_are_as_asked", lengths_are_as_asked},
+        {"long_prompts_have_few_names", long_prompts_have_few_names},
         {"updates_and_passes_are_counted", updates_and_passes_are_counted},
         {"buckets_overlap", buckets_overlap},
         {"late_and_useless_groups_are_dropped", late_and_useless_groups_are_dropped},
