@@ -18,15 +18,18 @@ RH_KNOB(int32_t, dp, .key = "dp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .next = rh_knob_next_data, .part = 30,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "dp64",
         .about = "data parallel replicas; left out: what the GPUs allow")
-RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
-        .otherwise = 1, .column = RH_COLUMN_VARIES, .title = rh_knob_title_above_1, .walk = 25,
-        .next = rh_knob_next_context, .beyond = rh_knob_longer_context, .part = 25,
-        .wide = rh_knob_wider_context,
-        .outside = "context parallelism with less than 2,048 tokens per rank",
-        .outside_next = rh_knob_context_of_few_tokens,
-        .outside_lacks = "has too few data-parallel replicas for it",
-        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
-        .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring")
+RH_KNOB(
+    int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
+    .otherwise = 1, .column = RH_COLUMN_VARIES, .title = rh_knob_title_above_1, .walk = 25,
+    .next = rh_knob_next_context, .beyond = rh_knob_longer_context, .part = 25,
+    .wide = rh_knob_wider_context,
+    .outside = "context parallelism with less than 2,048 tokens per rank",
+    .outside_next = rh_knob_context_of_few_tokens,
+    .outside_lacks = "has too few data-parallel replicas for it",
+    .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
+    .about =
+        "context parallel: each sequence over 2 GPUs, keys and values around a ring; pictures: see "
+        "slice")
 RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .cell = rh_knob_cell_context,
         .legend = "kv: how context-parallel ranks get keys and values",
@@ -35,6 +38,12 @@ RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTE
         .example = "kv=gather",
         .about = "keys and values of context ranks: around a ring beside attention, or gathered "
                  "before it")
+RH_KNOB(RhSlice, slice, .key = "slice", .names = slice_names, .high = RH_SLICE_LAST - 1,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_slice, .walk = 28,
+        .next = rh_knob_next_slice, .part = 28, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "slice=vertical",
+        .about = "pictures over cp GPUs (spatial parallelism): square tiles, columns (vertical) or "
+                 "rows (horizontal); edges are exchanged at each convolution and pool")
 RH_KNOB(int32_t, ulysses, .key = "ulysses", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_above_1,
         .walk = 26, .next = rh_knob_next_ulysses, .part = 26,

@@ -24,8 +24,15 @@ char *rh_knob_title_context(const RhKnob *knob, const RhLayout *l)
     (void)knob;
     bool gathers = l->kv == RH_CONTEXT_GATHER;
     return gathers              ? g_strdup("CP by K/V all-gather")
+           : l->slice           ? NULL
            : l->cp > l->ulysses ? g_strdup("CP by K/V ring")
                                 : NULL;
+}
+
+char *rh_knob_title_slice(const RhKnob *knob, const RhLayout *l)
+{
+    g_autofree char *slice = rh_knob_text(knob, l);
+    return l->slice ? g_strdup_printf("%s tiles", slice) : NULL;
 }
 
 char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l)

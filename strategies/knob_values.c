@@ -104,6 +104,14 @@ bool rh_knob_next_ulysses(const RhKnob *knob, const RhProblem *c, const RhLayout
     return false;
 }
 
+/* Slices: of pictures that are cut. */
+bool rh_knob_next_slice(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
+{
+    bool cut = rh_model_sees_pictures(c->model) && l->cp > 1;
+    *value = MAX(*value + 1, cut ? RH_SLICE_SQUARE : RH_SLICE_NONE);
+    return *value <= (cut ? knob->high : RH_SLICE_NONE);
+}
+
 /* Keys and values: gathered only without Ulysses, as no framework gathers behind its exchange. */
 bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                   int32_t *value)

@@ -114,6 +114,17 @@ typedef struct {
 RhStepList *rh_step_list_shape(const RhStepList *list, const RhLayerOutput *before,
                                RhLayerOutput *after, char **problem);
 
+/* One tile of a shaped list's pictures, of so many down and across: the same list with smaller tensors;
+ * what has one place, such as behind a global pool, every tile has. */
+RhStepList *rh_step_list_tile(const RhStepList *list, int32_t down, int32_t across);
+/* Returns why the list's pictures cannot be cut into such tiles, as "convolution 3 has ..."; NULL: they
+ * can. The caller frees it. */
+char *rh_step_list_uncut(const RhStepList *list, int32_t down, int32_t across);
+/* Does its last output have more than one place? */
+bool rh_step_list_has_places(const RhStepList *list);
+/* Rows, or columns (`across`), of a neighbour's tile that a step's windows reach into. */
+int32_t rh_step_halo(const RhLayerStep *step, bool across);
+
 const char *rh_layer_step_name(RhLayerStepKind kind);    /* "conv" */
 RhLayerStepKind rh_layer_step_by_name(const char *name); /* NONE: unknown */
 const char *const *rh_layer_step_names(void);            /* NULL-ended */

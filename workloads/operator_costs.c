@@ -2,6 +2,8 @@
  * file (workloads/operators/) knows what it costs. Formulas: docs/theory/workload.md. */
 #include "workloads/operator_costs.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "workloads/operators/operator.h"
 
@@ -93,9 +95,19 @@ bool rh_block_replays_whole(const RhModel *model, const RhLayerKind *kind, RhBlo
     return ((uint32_t)shard->recompute & modules & WHOLE_MODULES) != 0;
 }
 
+int32_t rh_slice_across(RhSlice slice, int32_t tiles)
+{
+    int32_t side = (int32_t)lround(sqrt(tiles));
+    return slice == RH_SLICE_VERTICAL ? tiles
+           : slice != RH_SLICE_SQUARE ? 1
+           : side * side == tiles     ? side
+                                      : 0;
+}
+
 int64_t rh_shard_tokens(const RhShard *shard)
 {
-    return shard->microbatch * (shard->sequence / MAX(shard->cp, 1));
+    bool tiles = shard->slice != RH_SLICE_NONE; /* then a rank has a part of each picture */
+    return shard->microbatch * (shard->sequence / (tiles ? 1 : MAX(shard->cp, 1)));
 }
 
 /* Operator context with the encoder's tokens, which context ranks do not divide
@@ -383,7 +395,10 @@ double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhSh
 {
     g_return_val_if_fail(model != NULL && shard != NULL, 0);
     int64_t each = kind != NULL ? kind->output : model->kinds[*model->kind_of_layer].input;
-    return (double)rh_shard_tokens(shard) * (double)each * rh_dtype_bytes(shard->dtype);
+    bool parted =
+        shard->slice != RH_SLICE_NONE && (kind == NULL || rh_step_list_has_places(kind->steps));
+    return (double)rh_shard_tokens(shard) * (double)each * rh_dtype_bytes(shard->dtype) /
+           (parted ? shard->cp : 1);
 }
 
 double rh_logit_bytes(const RhModel *model, const RhShard *shard)

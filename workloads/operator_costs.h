@@ -77,6 +77,18 @@ extern const char *const rh_recompute_modules[];
  * around a ring, or gathered beforehand. */
 typedef enum { RH_CONTEXT_RING, RH_CONTEXT_GATHER, RH_CONTEXT_LAST } RhContextKind;
 
+/* How pictures are cut into tiles, one for each context rank: into as many columns as rows, into columns
+ * (by vertical lines), into rows. NONE: a rank has tokens, not tiles. */
+typedef enum {
+    RH_SLICE_NONE,
+    RH_SLICE_SQUARE,
+    RH_SLICE_VERTICAL,
+    RH_SLICE_HORIZONTAL,
+    RH_SLICE_LAST
+} RhSlice;
+/* Returns how many of so many tiles lie beside one another; 0: they are no square. */
+int32_t rh_slice_across(RhSlice slice, int32_t tiles);
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* How the block is cut and with what it runs. */
@@ -138,7 +150,8 @@ typedef struct {
     bool fills_experts;
     /* ... which products with a matrix of ones and zeros put into their order, and back */
     bool sorts_by_products;
-    uint8_t unused[2];
+    uint8_t slice; /* RhSlice of pictures, of which a rank has one of cp tiles */
+    uint8_t unused;
     const RhPasses *passes; /* NULL: rh_passes_assumed */
     double once_nvlink_frac,
         once_nic_frac; /* by kernels with these shares of the links (RhRouting) */
@@ -152,7 +165,8 @@ typedef struct {
  * tokens of all heads get all tokens of some heads, or the other way round. ROWS_IN: they work on those
  * rows of the block's input that this step of a ring of tensor ranks brings; ROWS_OUT: they make rows
  * that are summed over tensor ranks, or copied to one of them, while the next are made; ROWS_ADD: they add
- * up what was copied. DISPATCH, COMBINE: they work on what the kernels before them have sent to the ranks of its experts, or back; or, `beside`, on
+ * up what was copied. HALO: they wait for the edges of neighbouring tiles; TILES_SUM: for the sum of what
+ * the ranks of all tiles of a picture made. DISPATCH, COMBINE: they work on what the kernels before them have sent to the ranks of its experts, or back; or, `beside`, on
  * something else, and those from the next ARRIVE on work on it. */
 typedef enum {
     RH_EXCHANGE_NONE,
@@ -164,6 +178,8 @@ typedef enum {
     RH_EXCHANGE_ROWS_IN,
     RH_EXCHANGE_ROWS_OUT,
     RH_EXCHANGE_ROWS_ADD,
+    RH_EXCHANGE_HALO,
+    RH_EXCHANGE_TILES_SUM,
     RH_EXCHANGE_DISPATCH,
     RH_EXCHANGE_COMBINE,
     RH_EXCHANGE_ARRIVE
@@ -171,14 +187,15 @@ typedef enum {
 typedef struct {
     RhExchangeKind kind; /* NONE: a ring has ended */
     int32_t kernel;      /* it stands before this one of the list */
-    int32_t step;        /* RING, ROWS_IN, ROWS_OUT: which one */
-    bool beside;         /* DISPATCH, COMBINE: kernels up to ARRIVE do not wait */
-    double bytes;        /* GATHER, SUM, ROWS_OUT: of what all ranks have together, or each made of
+    int32_t step;      /* RING, ROWS_IN, ROWS_OUT: which one; HALO: to the tile on the right, on the
+                            left, below, above */
+    bool beside;       /* DISPATCH, COMBINE: kernels up to ARRIVE do not wait */
+    double bytes;      /* GATHER, SUM, ROWS_OUT: of what all ranks have together, or each made of
                             it; ROWS_IN: 0, all ranks' steps are rh_block_gathered_bytes; else
                             what one rank sends: RING, SHIFT, to the next; others, to all ranks together,
                             its own part included */
-    double busiest;      /* DISPATCH, COMBINE: in `bytes`, the busiest rank's part over the mean */
-    RhRouting routing;   /* what of it goes to which ranks, where none is sent a token twice */
+    double busiest;    /* DISPATCH, COMBINE: in `bytes`, the busiest rank's part over the mean */
+    RhRouting routing; /* what of it goes to which ranks, where none is sent a token twice */
 } RhExchange;
 
 /* Appends to `out` (GArray of RhKernel) the kernels of one part of one block in one pass, on one

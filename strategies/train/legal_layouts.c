@@ -46,6 +46,15 @@ void rh_train_complete(const RhProblem *c, RhLayout *l)
         l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
 }
 
+RhSlice rh_train_slice(const RhProblem *c, const RhLayout *l)
+{
+    if (l->cp == 1)
+        return RH_SLICE_NONE;
+    if (l->slice != RH_SLICE_NONE || !rh_model_sees_pictures(c->model))
+        return l->slice;
+    return rh_slice_across(RH_SLICE_SQUARE, l->cp) > 0 ? RH_SLICE_SQUARE : RH_SLICE_HORIZONTAL;
+}
+
 /* Largest number of replicas of any class of parameters. */
 static int32_t replicas_most(const RhLayout *l)
 {
@@ -89,7 +98,8 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
         l->sequence_parallel = false;
     if (!l->sequence_parallel)
         l->tensor_overlap = false;
-    if (l->cp == l->ulysses)
+    l->slice = rh_train_slice(c, l);
+    if (l->cp == l->ulysses || l->slice != RH_SLICE_NONE)
         l->kv = RH_CONTEXT_RING;
     if (l->etp == l->tp)
         l->etp = 0;

@@ -29,6 +29,8 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_TENSOR] = {.label = "tp", .of_layers = true, .meets = true},
     [RH_GROUP_HEADS] = {.label = "ulysses", .of_layers = true},
     [RH_GROUP_CONTEXT] = {.label = "cp", .of_layers = true},
+    [RH_GROUP_TILES_ACROSS] = {.label = "tiles across", .of_layers = true},
+    [RH_GROUP_TILES_DOWN] = {.label = "tiles down", .of_layers = true},
     [RH_GROUP_DATA] = {.label = "dp"},
     [RH_GROUP_SHARD] = {.label = "shard"},
     [RH_GROUP_SAME_SHARE] = {.label = "same share"},
@@ -62,6 +64,12 @@ static bool experts_share(const RhLayout *l)
     return l->shard > 0 && rh_train_spreads_experts(l);
 }
 
+/* Of tiles that are no square, which no legal layout has, 1. */
+static int32_t tiles_across(const RhLayout *l)
+{
+    return MAX(rh_slice_across(l->slice, l->cp), 1);
+}
+
 /* Interval of place values over which a group of this kind extends. Called for millions of layouts,
  * so for one kind at a time. */
 static Interval interval_of(const RhLayout *l, RhGroupKind kind)
@@ -73,6 +81,11 @@ static Interval interval_of(const RhLayout *l, RhGroupKind kind)
         return (Interval){l->tp, l->ulysses};
     case RH_GROUP_CONTEXT:
         return (Interval){l->tp * l->ulysses, l->cp / l->ulysses};
+    case RH_GROUP_TILES_ACROSS:
+        return l->slice ? (Interval){l->tp, tiles_across(l)} : (Interval){1, 1};
+    case RH_GROUP_TILES_DOWN:
+        return l->slice ? (Interval){l->tp * tiles_across(l), l->cp / tiles_across(l)}
+                        : (Interval){1, 1};
     case RH_GROUP_DATA:
     case RH_GROUP_MIRRORED:
         return (Interval){l->tp, l->cp * l->dp};

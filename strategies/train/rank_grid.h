@@ -16,10 +16,12 @@ typedef enum { RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP, RH_DIM_LAST } RhDim;
 
 /* Kinds of groups: the ranks that take part in a collective. */
 typedef enum {
-    RH_GROUP_TENSOR,  /* tp */
-    RH_GROUP_HEADS,   /* ulysses: context ranks that divide the heads */
-    RH_GROUP_CONTEXT, /* cp / ulysses: ranks with different tokens of the same heads */
-    RH_GROUP_DATA,    /* dp x cp: all ranks with the same parameters except experts */
+    RH_GROUP_TENSOR,       /* tp */
+    RH_GROUP_HEADS,        /* ulysses: context ranks that divide the heads */
+    RH_GROUP_CONTEXT,      /* cp / ulysses: ranks with different tokens of the same heads */
+    RH_GROUP_TILES_ACROSS, /* context ranks whose tiles of a picture lie beside one another */
+    RH_GROUP_TILES_DOWN,   /* below one another */
+    RH_GROUP_DATA,         /* dp x cp: all ranks with the same parameters except experts */
     /* Subgroups of RH_GROUP_DATA if ZeRO does not shard over all of it: ranks that shard states,
      * ranks with the same shard, and ranks of the second shard of weights (hpZ). */
     RH_GROUP_SHARD,

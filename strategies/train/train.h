@@ -73,6 +73,9 @@ RhTrainMemory rh_train_memory(const RhProblem *c, const RhLayout *layout);
 double rh_train_memory_capacity(const RhProblem *c);
 double rh_train_stage_capacity(const RhProblem *c, const RhLayout *layout, int32_t stage);
 
+/* Returns how the pictures of a model are cut over context ranks: as the layout says, or else into
+ * squares where so many tiles can be, and rows. NONE: it has none, or they are whole. */
+RhSlice rh_train_slice(const RhProblem *c, const RhLayout *layout);
 /* Returns the number of ranks that hold the same parameters: dp x cp. */
 int32_t rh_train_replicas(const RhLayout *layout);
 /* Returns the number of ranks that hold one whole copy of the weights between them. */

@@ -28,9 +28,18 @@
 /* Bytes of the place of a window's maximum: PyTorch's max_pool2d keeps 64-bit indices. */
 #define POOL_INDEX_BYTES 8.0
 
-static RhStepCost at_step(const RhOps *ops, int32_t i)
+/* The list of steps; where pictures are cut that of a rank's tile, which is then `own`. */
+static const RhStepList *list_of(const RhOps *ops, RhStepList **own)
 {
-    const RhStepList *list = ops->kind->steps;
+    const RhShard *shard = ops->shard;
+    if (shard->slice == RH_SLICE_NONE || shard->cp <= 1)
+        return ops->kind->steps;
+    int32_t across = rh_slice_across(shard->slice, shard->cp);
+    return *own = rh_step_list_tile(ops->kind->steps, shard->cp / across, across);
+}
+
+static RhStepCost at_step(const RhOps *ops, const RhStepList *list, int32_t i)
+{
     const RhLayerStep *step = &list->steps[i];
     return (RhStepCost){step, &list->tensors[step->from[0]], &list->tensors[list->inputs_count + i],
                         (double)ops->tokens};
@@ -106,7 +115,7 @@ static RhParams params(const RhOps *ops)
 {
     double sum = 0;
     for (int32_t i = 0; i < ops->kind->steps->steps_count; i++) {
-        RhStepCost at = at_step(ops, i);
+        RhStepCost at = at_step(ops, ops->kind->steps, i);
         sum += step_params(&at);
     }
     return (RhParams){.replicated = sum};
@@ -115,8 +124,10 @@ static RhParams params(const RhOps *ops)
 static RhFlops flops(const RhOps *ops)
 {
     RhFlops sum = {0};
-    for (int32_t i = 0; i < ops->kind->steps->steps_count; i++) {
-        RhStepCost at = at_step(ops, i);
+    g_autoptr(RhStepList) own = NULL;
+    const RhStepList *list = list_of(ops, &own);
+    for (int32_t i = 0; i < list->steps_count; i++) {
+        RhStepCost at = at_step(ops, list, i);
         sum.weights += step_flops(&at);
         bool last = !at.in->has_gradient || at.step->kind == RH_STEP_OF_CROSS;
         sum.first += last ? step_flops(&at) : 0; /* no gradient goes further back */
@@ -236,9 +247,8 @@ static void step_kernels(RhOps *ops, const RhStepCost *at, RhPass pass)
 
 /* Kernels that sum the gradients of a tensor with several readers, except views, whose gradients
  * have places of their own. */
-static void sum_gradients(RhOps *ops)
+static void sum_gradients(RhOps *ops, const RhStepList *list)
 {
-    const RhStepList *list = ops->kind->steps;
     for (int32_t i = 0; i < list->inputs_count + list->steps_count; i++) {
         const RhStepTensor *t = &list->tensors[i];
         int32_t sums = t->has_gradient ? t->uses - 1 : 0;
@@ -277,21 +287,63 @@ static void inference_kernels(RhOps *ops, const RhStepCost *at)
         step_kernels(ops, at, RH_PASS_FORWARD);
 }
 
+/* Adds an exchange of edges with the tiles on either side; of two tiles either is the other's only
+ * neighbour, and both send at once. */
+static void exchange_edges(RhOps *ops, int32_t tiles, int32_t step, double bytes)
+{
+    for (int32_t way = 0; way < MIN(tiles - 1, 2) && bytes > 0; way++)
+        rh_ops_exchange(ops,
+                        (RhExchange){.kind = RH_EXCHANGE_HALO, .step = step + way, .bytes = bytes});
+}
+
+/* Adds the exchanges before a step with windows: edges of what it reads, or backward of the gradient
+ * of what it made. Columns first; then whole rows, with the corners that came with the columns. */
+static void exchange_halo(RhOps *ops, const RhStepCost *at, RhPass pass)
+{
+    bool back = pass == RH_PASS_BACKWARD_DATA;
+    if (pass == RH_PASS_BACKWARD_WEIGHT || (back && !at->in->has_gradient))
+        return;
+    const RhTensor *t = back ? &at->out->size : &at->in->size;
+    int32_t across = rh_slice_across(ops->shard->slice, ops->shard->cp);
+    int32_t halo[2] = {rh_step_halo(at->step, false), rh_step_halo(at->step, true)};
+    for (int side = 0; side < 2; side++)
+        if (back && halo[side] > 0) /* that many windows reach over the edge */
+            halo[side] = (halo[side] + at->step->stride[side] - 1) / at->step->stride[side];
+    double place = ops->element_bytes * at->pictures * t->channels;
+    int32_t corners = across > 1 ? 2 * halo[1] : 0;
+    exchange_edges(ops, across, 0, place * halo[1] * t->height);
+    exchange_edges(ops, ops->shard->cp / across, 2, place * halo[0] * (t->width + corners));
+}
+
+/* Adds the sum over all tiles behind a global pool, whose gradient every tile makes by itself. */
+static void sum_tiles(RhOps *ops, const RhStepCost *at, bool forward)
+{
+    if (forward && at->step->kind == RH_STEP_OF_GLOBAL_POOL)
+        rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_TILES_SUM,
+                                          .bytes = ops->element_bytes * rh_step_out_elements(at)});
+}
+
 static void kernels(RhOps *ops, RhPass pass)
 {
     bool forward = rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL;
     int32_t count = ops->kind->steps->steps_count;
     if (!forward && pass != RH_PASS_BACKWARD_DATA && pass != RH_PASS_BACKWARD_WEIGHT)
         return;
+    g_autoptr(RhStepList) own = NULL;
+    const RhStepList *list = list_of(ops, &own);
     for (int32_t i = 0; i < count; i++) {
-        RhStepCost at = at_step(ops, forward ? i : count - 1 - i);
+        RhStepCost at = at_step(ops, list, forward ? i : count - 1 - i);
+        if (own)
+            exchange_halo(ops, &at, pass);
         if (pass == RH_PASS_PREFILL)
             inference_kernels(ops, &at);
         else
             step_kernels(ops, &at, forward ? RH_PASS_FORWARD : pass);
+        if (own)
+            sum_tiles(ops, &at, forward);
     }
     if (pass == RH_PASS_BACKWARD_DATA)
-        sum_gradients(ops);
+        sum_gradients(ops, list);
 }
 
 /* --- bytes --- */
@@ -315,12 +367,13 @@ static double fullest_elements(const RhStepList *list, bool gradients)
 
 static RhOperatorBytes bytes(const RhOps *ops)
 {
-    const RhStepList *list = ops->kind->steps;
+    g_autoptr(RhStepList) own = NULL;
+    const RhStepList *list = list_of(ops, &own);
     double elements = 0, indices = 0, cores = 0, e = ops->element_bytes, n = (double)ops->tokens;
     for (int32_t k = 0; k < list->inputs_count + list->steps_count; k++)
         elements += list->tensors[k].kept == 1 ? rh_tensor_elements(&list->tensors[k].size) : 0;
     for (int32_t i = 0; i < list->steps_count; i++) {
-        RhStepCost at = at_step(ops, i);
+        RhStepCost at = at_step(ops, list, i);
         indices += list->steps[i].kind == RH_STEP_OF_MAX_POOL ? rh_step_out_elements(&at) : 0;
         cores += rh_step_is_attention(at.step) ? rh_step_attention_kept_bytes(ops, &at) : 0;
     }

@@ -91,7 +91,7 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
                        "note: valid ulysses: %s",
                        l->ulysses, l->cp, degrees);
     }
-    if (l->cp == 1)
+    if (l->cp == 1 || rh_model_sees_pictures(c->model)) /* then spatial.c judges it */
         return true;
     if (c->job.sequence % (2 * (int64_t)l->cp) != 0)
         return rh_fail(error, RH_ERROR_USAGE,

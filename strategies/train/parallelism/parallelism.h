@@ -46,7 +46,8 @@ RhShares rh_parallelism_shares(const RhProblem *c, const RhLayout *layout, RhPar
 /* All parallelisms in the order in which they act at a hook, NULL-terminated. */
 extern const RhParallelism *const rh_parallelisms[];
 
-extern const RhParallelism rh_parallelism_tensor, rh_parallelism_context, rh_parallelism_expert,
-    rh_parallelism_data, rh_parallelism_zero, rh_parallelism_compressed_exchange,
-    rh_parallelism_mirrored_copies, rh_parallelism_tied_embeddings, rh_parallelism_gradient_norm,
-    rh_parallelism_activation_offload, rh_parallelism_state_offload, rh_parallelism_weight_offload;
+extern const RhParallelism rh_parallelism_tensor, rh_parallelism_context, rh_parallelism_spatial,
+    rh_parallelism_expert, rh_parallelism_data, rh_parallelism_zero,
+    rh_parallelism_compressed_exchange, rh_parallelism_mirrored_copies,
+    rh_parallelism_tied_embeddings, rh_parallelism_gradient_norm, rh_parallelism_activation_offload,
+    rh_parallelism_state_offload, rh_parallelism_weight_offload;

@@ -2,6 +2,7 @@
 
 const RhParallelism *const rh_parallelisms[] = {&rh_parallelism_tensor,
                                                 &rh_parallelism_context,
+                                                &rh_parallelism_spatial,
                                                 &rh_parallelism_expert,
                                                 &rh_parallelism_data,
                                                 &rh_parallelism_weight_offload,
