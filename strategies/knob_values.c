@@ -52,8 +52,19 @@ bool rh_knob_next_pipeline(const RhKnob *knob, const RhProblem *c, const RhLayou
  * Assumed, to keep the space small: nothing was measured. */
 #define CONTEXT_TOKENS_MIN 8192
 
+/* Tiles of a picture in the search, at most: MPI4DL's examples have 4, so twice as many a side.
+ * Assumed, to keep the space small. */
+#define TILES_MOST 16
+
+static int32_t tiles_most(const RhProblem *c)
+{
+    return c->stack->tiles ? TILES_MOST : 1;
+}
+
 static int32_t context_most(const RhProblem *c)
 {
+    if (rh_model_sees_pictures(c->model))
+        return tiles_most(c);
     return (int32_t)CLAMP(c->job.sequence / CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
 }
 
@@ -243,6 +254,8 @@ bool rh_knob_next_schedule(const RhKnob *knob, const RhProblem *c, const RhLayou
 
 static int32_t wider_context_most(const RhProblem *c)
 {
+    if (rh_model_sees_pictures(c->model))
+        return tiles_most(c);
     return (int32_t)CLAMP(c->job.sequence / WIDER_CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
 }
 

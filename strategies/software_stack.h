@@ -66,6 +66,7 @@ typedef struct {
     bool fills_experts;       /* where they are spread, experts have equally many rows each */
     bool sorts_by_products;   /* ... which products put into their order (RhShard) */
     bool even_stages;         /* layers are dealt out to stages evenly, and not else */
+    bool tiles;               /* pictures may be cut into tiles over ranks */
     bool gradient_norm;       /* the optimizer waits for the norm by which gradients are clipped */
     uint32_t schedules;       /* that it runs: bits of RhPipelineKind; 0: all there are */
     uint32_t zero_unstaged;   /* degrees of ZeRO that it runs without pipeline stages alone: bits

@@ -84,6 +84,7 @@ static const struct {
     {"sorts_by_products", offsetof(RhStack, sorts_by_products)},
     {"dummy_gradients", offsetof(RhStack, dummy_gradients)},
     {"even_stages", offsetof(RhStack, even_stages)},
+    {"tiles", offsetof(RhStack, tiles)},
     {"gradient_norm", offsetof(RhStack, gradient_norm)},
     {"late_exchange", offsetof(RhStack, late_exchange)},
     {"frees_gradients", offsetof(RhStack, frees_gradients)},

@@ -219,7 +219,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .cp = layout->cp,
         .ulysses = layout->ulysses,
         .kv = layout->kv,
-        .slice = layout->slice,
+        .slice = rh_train_slice(c, layout),
         .ep = layout->ep,
         .etp = layout->etp,
         .sends_once = layout->dispatch == RH_DISPATCH_DEEPEP,

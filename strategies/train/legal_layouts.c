@@ -602,7 +602,7 @@ static bool rest_legal(const RhProblem *c, const RhLayout *l)
 
 #define GRID                                                                                       \
     (RH_KNOB_BIT(tp) | RH_KNOB_BIT(pp) | RH_KNOB_BIT(dp) | RH_KNOB_BIT(cp) |                       \
-     RH_KNOB_BIT(ulysses) | RH_KNOB_BIT(ep) | RH_KNOB_BIT(etp))
+     RH_KNOB_BIT(ulysses) | RH_KNOB_BIT(slice) | RH_KNOB_BIT(ep) | RH_KNOB_BIT(etp))
 #define SCHEDULE (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(overlap))
 #define SLOTS    (SCHEDULE | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(stage_layers_count))
 

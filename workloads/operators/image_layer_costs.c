@@ -34,7 +34,7 @@ static const RhStepList *list_of(const RhOps *ops, RhStepList **own)
     const RhShard *shard = ops->shard;
     if (shard->slice == RH_SLICE_NONE || shard->cp <= 1)
         return ops->kind->steps;
-    int32_t across = rh_slice_across(shard->slice, shard->cp);
+    int32_t across = MAX(rh_slice_across(shard->slice, shard->cp), 1);
     return *own = rh_step_list_tile(ops->kind->steps, shard->cp / across, across);
 }
 
@@ -304,7 +304,7 @@ static void exchange_halo(RhOps *ops, const RhStepCost *at, RhPass pass)
     if (pass == RH_PASS_BACKWARD_WEIGHT || (back && !at->in->has_gradient))
         return;
     const RhTensor *t = back ? &at->out->size : &at->in->size;
-    int32_t across = rh_slice_across(ops->shard->slice, ops->shard->cp);
+    int32_t across = MAX(rh_slice_across(ops->shard->slice, ops->shard->cp), 1);
     int32_t halo[2] = {rh_step_halo(at->step, false), rh_step_halo(at->step, true)};
     for (int side = 0; side < 2; side++)
         if (back && halo[side] > 0) /* that many windows reach over the edge */

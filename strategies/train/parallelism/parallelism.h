@@ -20,7 +20,7 @@ typedef struct {
     const char *name;
     /* Is the layout legal? If not, return false with RH_ERROR_USAGE, the reason and the legal
      * values. grid_legal reads only the degrees of the grid (tp, pp, dp, cp and its parts, ep,
-     * etp), so that a search can apply it before it sets the other knobs. */
+     * etp) and slice, so that a search can apply it before it sets the other knobs. */
     bool (*grid_legal)(const RhProblem *c, const RhLayout *layout, GError **error);
     bool (*legal)(const RhProblem *c, const RhLayout *layout, GError **error);
     /* Adds communication inside layers. */

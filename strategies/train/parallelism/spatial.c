@@ -43,7 +43,7 @@ static bool tiles_legal(const RhProblem *c, const RhLayout *l, int32_t across, G
     return true;
 }
 
-static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
+static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     g_autofree char *slice = rh_knob_text(RH_KNOB_OF(slice), l);
     if (!rh_model_sees_pictures(c->model))
@@ -54,6 +54,11 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
                        slice, c->model->name, MAX(l->cp, 2));
     if (l->cp == 1)
         return true;
+    if (!c->stack->tiles)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "cp=%d: the stack %s cuts no pictures into tiles\nnote: valid cp: 1\n"
+                       "help: the stacks bare and mpi4dl do",
+                       l->cp, c->stack->name);
     int32_t across = rh_slice_across(rh_train_slice(c, l), l->cp);
     if (across == 0)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -69,4 +74,4 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 }
 
 const RhParallelism rh_parallelism_spatial = {
-    .name = "tiles", .legal = legal, .exchange = exchange_edges};
+    .name = "tiles", .grid_legal = grid_legal, .exchange = exchange_edges};

@@ -126,6 +126,43 @@ static void folded_is_unfolded_and_no_bound_is_above(void)
     }
 }
 
+/* The space of a stack that runs all of them has tiles, GEMS, both together and with replicas (Hy-Fi);
+ * no bound is above its rehearsal anywhere in it. A stack that cuts no pictures has none. */
+static void all_five_dimensions_are_searched(void)
+{
+    g_auto(TrainKit) k =
+        train_kit("amoebanet-d", "v100-sxm-32:4x2,nvlink:75GB/s,ib:100Gb/s", "mpi4dl", 16, 1);
+    g_assert(rh_model_set(k.model, "height", "1024", NULL));
+    g_assert(rh_model_set(k.model, "width", "1024", NULL));
+    k.c.job.recipe = &rh_recipe_fp16;
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+    g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+    int32_t tiles = 0, copies = 0, all = 0, whole = 0;
+    for (guint i = 0; i < space->len; i++) {
+        const RhLayout *l = &g_array_index(space, RhLayout, i);
+        bool cut = l->cp > 1, gems = l->schedule == RH_PIPELINE_GEMS;
+        tiles += cut;
+        copies += gems;
+        all += cut && gems && l->dp > 1;
+        whole += !cut && !gems;
+        if (i % RH_TRIES(1, 7) != 0)
+            continue;
+        double step_s = train_step_s(&k.c, l, false);
+        double bound_s = fmax(rh_closed_form_s(cache, l), rh_segment_graph_s(cache, l));
+        CU_ASSERT_TRUE(bound_s <= step_s * (1 + 1e-9));
+        if (bound_s > step_s * (1 + 1e-9)) {
+            g_autofree char *text = rh_layout_format(l);
+            fprintf(stderr, "    %s: bound %g, step %g\n", text, bound_s, step_s);
+        }
+    }
+    CU_ASSERT_TRUE(tiles > 10 && copies > 5 && all > 0 && whole > 0);
+    g_auto(TrainKit) nets =
+        train_kit("amoebanet-d", "v100-sxm-32:4x2,nvlink:75GB/s,ib:100Gb/s", "convnets", 16, 1);
+    g_autoptr(GArray) plain = rh_space_list(&nets.c, NULL, 0);
+    for (guint i = 0; i < plain->len; i++)
+        CU_ASSERT_EQUAL(g_array_index(plain, RhLayout, i).cp, 1);
+}
+
 static void what_cannot_be_cut_is_refused(void)
 {
     static const struct {
@@ -162,6 +199,7 @@ int main(void)
             {"tiles_do_the_work_of_the_picture", tiles_do_the_work_of_the_picture},
             {"a_tile_keeps_its_part_of_activations", a_tile_keeps_its_part_of_activations},
             {"folded_is_unfolded_and_no_bound_is_above", folded_is_unfolded_and_no_bound_is_above},
+            {"all_five_dimensions_are_searched", all_five_dimensions_are_searched},
             {"what_cannot_be_cut_is_refused", what_cannot_be_cut_is_refused},
             {0}});
 }

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Pictures in tiles, two copies from either end of a pipeline, both: folded as unfolded; which of them a search takes;
+# and what cannot be cut.
+any=(-w amoebanet-d -p v100-edr:2 --global-batch 8 --dtype fp16)
+job=("${any[@]}" --stack mpi4dl --set height=1024 --set width=1024)
+for layout in cp4,dp2 cp4,dp2,slice=vertical pp4,dp2,schedule=gems pp2,cp2,dp2,schedule=gems; do
+    rehearse simulate "${job[@]}" -s "$layout,zero0" | sed -n '1,/^job/p'
+    rehearse simulate "${job[@]}" -s "$layout,zero0" --unfolded | head -1
+done
+rehearse plan "${job[@]}" | sed -n '/^ #/,/^ *wait/p'
+rehearse simulate "${job[@]}" -s cp2,slice=square,zero0
+echo "exit $?"
+rehearse simulate "${any[@]}" -s cp4,zero0 --stack mpi4dl
+echo "exit $?"
+rehearse simulate "${any[@]}" -s cp4,zero0 --stack convnets
+echo "exit $?"
+rehearse simulate "${job[@]}" -s pp4,dp2,zero1,schedule=gems
+echo "exit $?"
+rehearse simulate -w llama-3.2-1b -p dgx-h100:1 --global-batch 8 --seq 2048 -s cp2,slice=vertical
+echo "exit $?"
