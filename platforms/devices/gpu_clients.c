@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-static const char *const NAMES[RH_CLIENTS_LAST] = {"mps", "time"};
+static const char *const NAMES[RH_CLIENTS_LAST] = {"mps", "time", "mig"};
 
 /* Speed of each of n kernels that are on the device together. */
 static double speed(int32_t n, double fill)
@@ -19,7 +19,7 @@ RhSharedTime rh_clients_time(const RhGpuClients *clients, const RhClientWork *wo
 {
     double alone_s = work->kernels_s + work->idle_s;
     int32_t m = MAX(clients->count, 1);
-    if (m == 1 || work->kernels_s <= 0)
+    if (m == 1 || work->kernels_s <= 0 || clients->kind == RH_CLIENTS_MIG)
         return (RhSharedTime){alone_s, work->kernels_s};
     double fill =
         clients->kind == RH_CLIENTS_TIME ? 1 : CLAMP(work->filled_s / work->kernels_s, 1e-9, 1);

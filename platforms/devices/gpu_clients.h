@@ -10,6 +10,7 @@
 typedef enum {
     RH_CLIENTS_MPS, /* kernels of different processes run side by side (Multi-Process Service) */
     RH_CLIENTS_TIME, /* one process at a time, the next when it has no kernel: the driver's default */
+    RH_CLIENTS_MIG, /* each in an instance of its own, a smaller device (Multi-Instance GPU) */
     RH_CLIENTS_LAST
 } RhClientsKind;
 
@@ -44,4 +45,4 @@ RhSharedTime rh_clients_time(const RhGpuClients *clients, const RhClientWork *wo
 
 const char *rh_clients_kind_name(RhClientsKind kind);                /* "mps" */
 bool rh_clients_kind_by_name(const char *name, RhClientsKind *kind); /* false: unknown */
-#define RH_CLIENTS_CHOICES "mps|time"
+#define RH_CLIENTS_CHOICES "mps|time|mig"

@@ -533,9 +533,10 @@ static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (ranks == c->job.gpus)
         return true;
     return rh_fail(error, RH_ERROR_USAGE,
-                   "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs\n"
+                   "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d %s\n"
                    "note: tp x pp x cp must divide %d; dp, left out, is what they leave",
-                   l->tp, l->pp, l->dp, l->cp, ranks, c->job.gpus, c->job.gpus);
+                   l->tp, l->pp, l->dp, l->cp, ranks, c->job.gpus,
+                   rh_clients_share(&c->job.clients) ? "processes on GPUs" : "GPUs", c->job.gpus);
 }
 
 /* Processes of one GPU do the same at one time: replicas. */

@@ -61,6 +61,38 @@ static void processes_of_a_gpu_share_its_port_and_its_nic(void)
     CU_ASSERT_EQUAL(rh_platform_host_link(p, 0, true), rh_platform_host_link(p, 3, true));
 }
 
+/* Source: NVIDIA MIG User Guide, "Supported MIG Profiles": A100 3g.40gb, 2g.20gb, 1g.20gb, 1g.10gb;
+ * A30 1g.6gb. */
+static void an_instance_is_a_device_of_its_slices(void)
+{
+    static const struct {
+        const char *spec;
+        int32_t count, sms;
+        double memory;
+    } rows[] = {{"a100-sxm-80:1x1", 2, 108 * 3 / 7, 4.0 / 8},
+                {"a100-sxm-80:1x1", 3, 108 * 2 / 7, 2.0 / 8},
+                {"a100-sxm-80:1x1", 4, 108 / 7, 2.0 / 8},
+                {"a100-sxm-80:1x1", 7, 108 / 7, 1.0 / 8},
+                {"a30:1x1", 3, 56 / 4, 1.0 / 4}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhGpuClients clients = {rows[i].count, RH_CLIENTS_MIG};
+        g_autoptr(RhPlatform) whole = rh_platform_load(rows[i].spec, NULL);
+        g_autoptr(RhPlatform) p = rh_platform_copy(whole);
+        CU_ASSERT_TRUE_FATAL(rh_platform_can_share(p, &clients, NULL));
+        rh_platform_share(p, &clients);
+        CU_ASSERT_EQUAL(p->device->sms_count, rows[i].sms);
+        RH_CHECK_CLOSE(p->device->hbm_bytes.value, rows[i].memory * whole->device->hbm_bytes.value,
+                       1e-12);
+        RH_CHECK_CLOSE(p->device->hbm_bytes_per_s.value,
+                       rows[i].memory * whole->device->hbm_bytes_per_s.value, 1e-12);
+        RhKernel pass = {.cls = RH_KERNEL_ADD, .dtype = RH_DTYPE_BF16, .bytes = 4e9};
+        RH_CHECK_CLOSE(rh_kernel_time_s(p->device, &pass) * rows[i].memory,
+                       rh_kernel_time_s(whole->device, &pass), 0.01);
+        RhClientWork work = {2, 2, 1};
+        CU_ASSERT_EQUAL(rh_clients_time(&clients, &work).seconds, 3); /* nobody beside it */
+    }
+}
+
 static bool refused(const char *spec, RhGpuClients clients)
 {
     g_autoptr(GError) error = NULL;
@@ -73,6 +105,8 @@ static void what_cannot_be_shared_is_refused(void)
     CU_ASSERT_TRUE(refused("dgx-a100", (RhGpuClients){49, RH_CLIENTS_MPS}));
     CU_ASSERT_FALSE(refused("dgx-a100", (RhGpuClients){48, RH_CLIENTS_MPS}));
     CU_ASSERT_FALSE(refused("dgx-a100", (RhGpuClients){49, RH_CLIENTS_TIME}));
+    CU_ASSERT_TRUE(refused("dgx-a100", (RhGpuClients){8, RH_CLIENTS_MIG}));
+    CU_ASSERT_TRUE(refused("v100-edr", (RhGpuClients){2, RH_CLIENTS_MIG}));
     CU_ASSERT_TRUE(refused("dgx-1", FOUR)); /* a mesh */
     CU_ASSERT_FALSE(refused("dgx-1", (RhGpuClients){1, RH_CLIENTS_MPS}));
 }
@@ -106,12 +140,16 @@ static void a_folded_step_of_shared_gpus_is_the_unfolded_one(void)
 static void the_gain_vanishes_where_one_process_fills_the_gpu(void)
 {
     RhGpuClients one = {1, RH_CLIENTS_MPS}, turns = {4, RH_CLIENTS_TIME};
+    RhGpuClients instances = {4, RH_CLIENTS_MIG};
     double small =
         step_s("shufflenet-v2", 64, one, false) / step_s("shufflenet-v2", 4 * 64, FOUR, false) * 4;
     double large = step_s("resnet-50", 8 * 256, one, false) /
                    step_s("resnet-50", 4 * 8 * 256, FOUR, false) * 4;
     double queued =
         step_s("shufflenet-v2", 64, one, false) / step_s("shufflenet-v2", 4 * 64, turns, false) * 4;
+    double cut = step_s("shufflenet-v2", 64, one, false) /
+                 step_s("shufflenet-v2", 4 * 64, instances, false) * 4;
+    CU_ASSERT_TRUE(cut > 1 && cut < small); /* three of seven slices are idle */
     CU_ASSERT_TRUE(small > 1.5);
     CU_ASSERT_TRUE(large < 1.1);
     CU_ASSERT_TRUE(queued < small && queued >= 1);
@@ -150,6 +188,7 @@ int main(void)
                     processes_of_a_gpu_exchange_through_its_memory},
                    {"processes_of_a_gpu_share_its_port_and_its_nic",
                     processes_of_a_gpu_share_its_port_and_its_nic},
+                   {"an_instance_is_a_device_of_its_slices", an_instance_is_a_device_of_its_slices},
                    {"what_cannot_be_shared_is_refused", what_cannot_be_shared_is_refused},
                    {"a_folded_step_of_shared_gpus_is_the_unfolded_one",
                     a_folded_step_of_shared_gpus_is_the_unfolded_one},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/interned_strings.h"
+#include "platforms/devices/mig_slices.h"
 #include "sim/run_cost_tree.h"
 #include "strategies/search/error_bar_key.h"
 #include "strategies/train/memory.h"
@@ -109,9 +110,15 @@ static RhDtype runs_as(const RhDevice *device, RhDtype dtype)
     return device->peak_flops_per_s[dtype].value > 0 ? dtype : RH_DTYPE_BF16;
 }
 
+/* Returns the peak of a whole GPU, of which an instance has so many slices. */
 static double peak_of(const RhDevice *device, RhDtype dtype)
 {
-    return device->peak_flops_per_s[runs_as(device, dtype)].value;
+    double parts = 1;
+    if (rh_clients_share(&device->clients) && device->clients.kind == RH_CLIENTS_MIG) {
+        RhMigSlices whole = rh_mig_slices_of(device->name);
+        parts = (double)whole.compute / rh_mig_instance(&whole, device->clients.count).compute;
+    }
+    return parts * device->peak_flops_per_s[runs_as(device, dtype)].value;
 }
 
 static double mean_peak(const RhProblem *c, RhDtype dtype)

@@ -8,6 +8,10 @@ try() {
 }
 try simulate "${job[@]}" -s zero0,mb32 --set clients=4 --set sharing=time
 try simulate "${job[@]}" -s zero0,mb32 --set clients=4 --set sharing=fair
+try simulate "${job[@]}" -s zero0,mb32 --set clients=4 --set sharing=mig
+try simulate "${job[@]}" -s zero0,mb8 --set clients=8 --set sharing=mig
+try simulate -w resnet-50 -p v100-edr --global-batch 128 -q -s zero0,mb16 --set clients=2 --set sharing=mig
+try simulate "${job[@]}" -s zero0,mb32,dp8 --set clients=4
 try simulate "${job[@]}" -s zero0,mb8 --set clients=64
 try simulate -w resnet-50 -p dgx-a100 --gpus 1 --global-batch 4096 --stack horovod -s zero0,mb128 --set clients=32
 try simulate -w gpt2 -p dgx-a100 --global-batch 128 --seq 1024 -q -s tp2,mb1 --set clients=4
