@@ -27,6 +27,19 @@ static RhShard pictures_of(int64_t pictures, bool fused)
     return shard;
 }
 
+/* Source: torchvision's documentation of resnext50_32x4d: 25,028,904 parameters, 4.23 GFLOPS (of multiply-adds). */
+static void groups_make_resnext_out_of_resnet(void)
+{
+    g_autoptr(RhModel) m = catalogue("resnext-50");
+    CU_ASSERT_EQUAL(rh_model_params(m), 25028904);
+    RhShard shard = pictures_of(1, true);
+    double forward = rh_block_flops(m, NULL, RH_BLOCK_HEAD, &shard).weights;
+    for (int32_t i = 0; i < m->layers_count; i++)
+        forward +=
+            rh_block_flops(m, &m->kinds[m->kind_of_layer[i]], RH_BLOCK_MIXER, &shard).weights;
+    RH_CHECK_CLOSE(forward, 2 * 4.23e9, 0.005);
+}
+
 /* AmoebaNet-D of 18 cells: tensors go from a cell to the two behind it. */
 static void a_cell_hands_two_tensors_to_the_next(void)
 {
@@ -80,9 +93,9 @@ static double step_flops(const RhModel *m, const RhShard *shard)
  * all of these. */
 static void kernels_do_the_products_of_the_net(void)
 {
-    static const char *const names[] = {"resnet-18",     "resnet-50",      "resnet-1001",
-                                        "shufflenet-v2", "amoebanet-d",    "vgg-16",
-                                        "u-net",         "deeplab-v3-plus"};
+    static const char *const names[] = {"resnet-18",     "resnet-50",       "resnet-1001",
+                                        "shufflenet-v2", "amoebanet-d",     "vgg-16",
+                                        "u-net",         "deeplab-v3-plus", "resnext-50"};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         g_autoptr(RhModel) m = catalogue(names[i]);
         RhShard shard = pictures_of(8, i % 2);
@@ -348,7 +361,8 @@ int main(void)
 {
     return rh_test_main(
         "convolutional_nets",
-        (RhTest[]){{"a_cell_hands_two_tensors_to_the_next", a_cell_hands_two_tensors_to_the_next},
+        (RhTest[]){{"groups_make_resnext_out_of_resnet", groups_make_resnext_out_of_resnet},
+                   {"a_cell_hands_two_tensors_to_the_next", a_cell_hands_two_tensors_to_the_next},
                    {"pictures_keep_their_height_and_width", pictures_keep_their_height_and_width},
                    {"kernels_do_the_products_of_the_net", kernels_do_the_products_of_the_net},
                    {"a_bottleneck_keeps_what_its_backward_reads",
