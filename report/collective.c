@@ -33,7 +33,8 @@ static char *size_text(double bytes)
     for (size_t i = 0; i < G_N_ELEMENTS(units); i++, unit /= 1024)
         if (bytes >= unit && fmod(bytes, unit) == 0)
             return g_strdup_printf("%.0f %s", bytes / unit, units[i]);
-    return rh_quantity_format(bytes, RH_QUANTITY_BYTES, 4);
+    return bytes < 1024 ? g_strdup_printf("%.0f B", bytes)
+                        : rh_quantity_format(bytes, RH_QUANTITY_BYTES, 4);
 }
 
 static void append_row(RhTable *table, const RhCollectiveAnswer *a, guint i)
@@ -133,10 +134,13 @@ char *rh_report_collective_text(const RhCollectiveAnswer *a, bool verbose)
 {
     GString *out = g_string_new(NULL);
     const RhLibrary *library = a->platform->library;
-    g_string_printf(out, "%s%s among %d GPUs of %s, on %d node%s%s%s\n\n",
-                    a->log ? "as in the log: " : "", a->operation, a->benchmark->ranks,
-                    a->platform->name, a->benchmark->nodes, a->benchmark->nodes > 1 ? "s" : "",
-                    library ? ", by " : "", library ? library->name : "");
+    bool pair =
+        a->benchmark->messages != RH_MESSAGES_NONE && a->benchmark->messages != RH_MESSAGES_SCATTER;
+    g_string_printf(out, "%s%s %s %d GPUs of %s, on %d node%s%s%s\n\n",
+                    a->log ? "as in the log: " : "", a->operation, pair ? "between" : "among",
+                    a->benchmark->ranks, a->platform->name, a->benchmark->nodes,
+                    a->benchmark->nodes > 1 ? "s" : "", library ? ", by " : "",
+                    library ? library->name : "");
     g_autoptr(RhTable) table = rh_table_new(a->measured_s ? ">>>><>>>" : ">>>>><");
     rh_table_rowf(table, a->measured_s
                              ? "size|time|busbw GB/s|of bound|algorithm|measured|its busbw|error"

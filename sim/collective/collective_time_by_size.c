@@ -78,7 +78,8 @@ char *rh_collective_bound_text(const RhCollectiveBenchmark *benchmark, const RhP
     int32_t nics = border_nics(benchmark, p);
     double rate = between ? nics * p->nic_bytes_per_s.value : p->nvlink_bytes_per_s.value;
     g_autofree char *text = rh_quantity_format(rate, RH_QUANTITY_BYTES_PER_S, 3);
-    return between
+    return between && benchmark->messages != RH_MESSAGES_NONE ? g_strdup_printf("a NIC, %s", text)
+           : between
                ? g_strdup_printf("%d NIC%s of a node, %s together; bus bandwidth counts what stays "
                                  "inside a node, too",
                                  nics, nics > 1 ? "s" : "", text)
