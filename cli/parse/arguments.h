@@ -58,7 +58,7 @@ typedef struct {
     GPtrArray *phases; /* const char* */
     const char *failures, *checkpoint, *policy, *spares, *detection, *diagnosis, *repair,
         *maintenance, *spot, *elastic, *stragglers, *stalls;
-    double step_time_s, startup_s, reshape_s, step_jitter_frac, goodput_frac;
+    double step_time_s, startup_s, tuning_s, reshape_s, step_jitter_frac, goodput_frac;
     int64_t replications;
     /* sweep */
     const char *shard, *folder, *retry;

@@ -155,6 +155,10 @@ static const RhOption own[] = {
               "start of the job without reading the checkpoint (the default is MLPerf v5.0's, "
               "405B on 8,192 H100)",
               .quantity = RH_QUANTITY_S, .otherwise = G_STRINGIFY(RH_RUN_STARTUP_S) "s"),
+    RH_OPTION(tuning_s, "tuning", 0, RH_OPTION_QUANTITY, "20h",
+              "kernels are tuned for so long on all nodes before the first step, once; not with "
+              "--spot (0)",
+              .quantity = RH_QUANTITY_S),
     RH_OPTION(policy, "policy", 0, RH_OPTION_TEXT, "NAME", "what follows a failure",
               .names = rh_run_policy_names, .names_told = true, .otherwise = "restart"),
     RH_OPTION(spares, "spares", 0, RH_OPTION_TEXT, "LIST",

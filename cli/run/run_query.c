@@ -164,6 +164,7 @@ static bool read_words(RhRunQuery *q, GError **error)
     const RhArguments *a = q->a;
     RhTrainingRun *run = &q->run;
     *run = (RhTrainingRun){.startup_s = a->startup_s,
+                           .tuning_s = a->tuning_s,
                            .swap_s = 600,
                            .policy = rh_run_policy_by_name(a->policy),
                            .spares_endless = !a->spares,
@@ -171,6 +172,10 @@ static bool read_words(RhRunQuery *q, GError **error)
                            .least = a->replications > 0 ? (int32_t)a->replications : 200,
                            .most = a->replications > 0 ? (int32_t)a->replications : 2000,
                            .close_frac = CLOSE_FRAC};
+    if (a->tuning_s > 0 && a->spot)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--tuning and --spot: a trace of nodes begins with the first step\n"
+                       "help: leave one of them out");
     if (!run->policy)
         return rh_fail_unknown(error, "policy", a->policy, rh_run_policy_names());
     if (a->spares && !run->policy->takes_spares)

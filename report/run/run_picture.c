@@ -19,6 +19,7 @@ static const RhColor colors[RH_RUN_TIMES_LAST] = {
     [RH_RUN_LOST] = RH_COLOR_LOST,          [RH_RUN_DETECTION] = RH_COLOR_IDLE,
     [RH_RUN_WAIT] = RH_COLOR_OTHER,         [RH_RUN_RESTART] = RH_COLOR_RECOMPUTE,
     [RH_RUN_DIAGNOSIS] = RH_COLOR_TRANSFER, [RH_RUN_PLANNED] = RH_COLOR_RESERVE,
+    [RH_RUN_TUNING] = RH_COLOR_CHOSEN,
 };
 
 static void draw_row(GString *out, const RhRunResult *r, RhRunTime part, double y)

@@ -407,6 +407,17 @@ static double paid_for(const RhTrainingRun *run, double node_s, double time_s)
                : 0;
 }
 
+/* Adds what is done once before the run's clock begins. */
+static void add_tuning(const RhTrainingRun *run, RhRunOutcome *out)
+{
+    if (run->tuning_s <= 0)
+        return;
+    out->time_s += run->tuning_s;
+    out->node_s += run->tuning_s * (run->nodes_count + run->hot_spares);
+    out->paid += run->tuning_s * (run->nodes_count + run->hot_spares);
+    out->spent_s[RH_RUN_TUNING] = run->tuning_s;
+}
+
 RhRunOutcome rh_run_simulate(const RhTrainingRun *run, double every_s, int32_t replication)
 {
     return rh_run_simulate_spans(run, every_s, replication, NULL);
@@ -419,6 +430,7 @@ RhRunOutcome rh_run_simulate_spans(const RhTrainingRun *run, double every_s, int
         RhRunOutcome own;
         run->policy->simulate(run, every_s, replication, &own);
         own.paid = paid_for(run, own.node_s, own.time_s);
+        add_tuning(run, &own);
         return own;
     }
     g_autoptr(RhEvents) events = rh_events_new();
@@ -451,5 +463,6 @@ RhRunOutcome rh_run_simulate_spans(const RhTrainingRun *run, double every_s, int
     out.starved = starves(&w);
     for (int i = 0; i < RH_RUN_TIMES_LAST; i++)
         out.spent_s[i] = w.state.spent_s[i];
+    add_tuning(run, &out);
     return out;
 }

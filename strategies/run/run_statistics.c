@@ -279,6 +279,8 @@ bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **er
     out.every_s = fmin(every_of(run, &out), run->work_s);
     if (is_closed(run))
         out.exact_goodput_frac = rh_interval_goodput_frac(&p, out.every_s * jitter) / jitter;
+    if (is_closed(run))
+        out.exact_goodput_frac /= 1 + out.exact_goodput_frac * run->tuning_s / run->work_s;
     if (is_closed(run) && out.exact_goodput_frac < GOODPUT_LEAST)
         return fail_stuck(run, out.every_s, false, error);
     RhTrainingRun patient = *run; /* where it is known how long a run takes, it is awaited */

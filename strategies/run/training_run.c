@@ -13,8 +13,9 @@
 const char *rh_run_time_name(RhRunTime time)
 {
     static const char *const names[RH_RUN_TIMES_LAST] = {
-        "training steps", "smaller size", "jitter, slow GPUs", "checkpoints", "lost work",
-        "detection",      "diagnosis",    "waiting for nodes", "restarts",    "planned stops"};
+        "training steps", "smaller size",  "jitter, slow GPUs", "checkpoints",
+        "lost work",      "detection",     "diagnosis",         "waiting for nodes",
+        "restarts",       "planned stops", "kernel tuning"};
     return names[time];
 }
 

@@ -86,7 +86,9 @@ typedef struct {
     double diagnosis_s; /* from then until it is known what to replace */
     double missed_frac; /* of failures whose cause stays: the restarted job fails again at once */
     double startup_s; /* processes, communicators, first steps; without the checkpoint's reading */
-    double repair_s;  /* until a node that left is back */
+    double
+        tuning_s; /* once, on all nodes, before the first start: kernels are tuned; nothing fails */
+    double repair_s; /* until a node that left is back */
     double stop_every_s,
         stop_s; /* planned stops of all: how often by the clock, how long; 0: none */
     const struct RhRunPolicy *policy;
@@ -134,6 +136,7 @@ typedef enum {
     RH_RUN_WAIT, /* for a node */
     RH_RUN_RESTART,
     RH_RUN_PLANNED, /* stops */
+    RH_RUN_TUNING,
     RH_RUN_TIMES_LAST
 } RhRunTime;
 const char *rh_run_time_name(RhRunTime time);

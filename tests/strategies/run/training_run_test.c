@@ -381,6 +381,23 @@ static void planned_stops_lose_no_work(void)
     expect_error(&run, RH_ERROR_USAGE);
 }
 
+/* Tuning goes before everything else, and is paid for by all nodes. Source of what it stands for: Li et al. 2020
+ * (AdaTune, NeurIPS): learning to compile takes hours before a model runs. */
+static void tuning_is_added_once(void)
+{
+    RhTrainingRun run = llama_3();
+    run.work_s = 10 * DAY_S;
+    RhRunResult without = replicated(&run);
+    run.tuning_s = 20 * HOUR_S;
+    RhRunResult with = replicated(&run);
+    CU_ASSERT_DOUBLE_EQUAL(with.time_s.mean, without.time_s.mean + run.tuning_s, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(with.spent_s[RH_RUN_TUNING], run.tuning_s, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(with.node_s, without.node_s + run.tuning_s * run.nodes_count, 1);
+    CU_ASSERT_DOUBLE_EQUAL(with.spent_s[RH_RUN_LOST], without.spent_s[RH_RUN_LOST], 1e-6);
+    RH_CHECK_CLOSE(1 / with.exact_goodput_frac,
+                   1 / without.exact_goodput_frac + run.tuning_s / run.work_s, 1e-12);
+}
+
 /* Four nodes, of which one is taken at 1,000 s and another comes at 5,000 s. */
 static void nodes_of_a_trace_come_and_go(void)
 {
@@ -576,6 +593,7 @@ int main(void)
         {"components_have_their_own_times", components_have_their_own_times},
         {"missed_causes_come_again", missed_causes_come_again},
         {"planned_stops_lose_no_work", planned_stops_lose_no_work},
+        {"tuning_is_added_once", tuning_is_added_once},
         {"nodes_of_a_trace_come_and_go", nodes_of_a_trace_come_and_go},
         {"slow_steps_are_counted", slow_steps_are_counted},
         {"jitter_keeps_the_closed_form", jitter_keeps_the_closed_form},
