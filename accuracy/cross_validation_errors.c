@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/typed_array.h"
 
 const char *rh_stratum_name(RhStratum stratum)
 {

@@ -170,7 +170,7 @@ static inline double rh_odds_least_risk(const RhOdds *odds)
  */
 double rh_odds_room(const RhOdds *odds, double risk);
 /* Tests odds by leaving out each group of one table, model and device, or each table, among tables
- * that report failures (record_odds_cross_validation.c). */
+ * that report failures (memory_odds_cross_validation.c). */
 RhOddsTrial rh_record_try_odds(const RhEvaluation *evaluation, bool tables);
 /* Appends the curves of these runs to a list of RhOdds*, stacks first (record_memory_odds.c). */
 void rh_record_make_odds(const RhEvaluation *evaluation, GPtrArray *list);

@@ -3,7 +3,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/json.h"
-#include "base/json_build.h"
+#include "base/json_tree_builder.h"
 
 #define RH_JSON_DEPTH_MAX 64
 #define RH_JSON_BYTES_MAX (64u * 1024 * 1024)

@@ -1,6 +1,6 @@
 #pragma once
 /* Runs one command in this process: of the command line, or an item of a sweep. */
-#include "cli/parse/options.h"
+#include "cli/parse/option_parser.h"
 
 /* Reads the words, without program and command, and answers. Returns the exit status; with an error,
  * that is rh_exit_status(). */

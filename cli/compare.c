@@ -9,7 +9,7 @@
 #include "cli/inputs/result_file.h"
 #include "cli/output/output_file.h"
 #include "cli/parse/commands.h"
-#include "report/explain_compare_json.h"
+#include "report/explain_and_compare_json.h"
 #include "report/format.h"
 #include "report/json_facts.h"
 #include "report/page/page.h"

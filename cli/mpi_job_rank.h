@@ -1,6 +1,6 @@
 #pragma once
 /* This process as a rank of an MPI job, where rehearse-mpi started it. */
-#include "cli/parse/options.h"
+#include "cli/parse/option_parser.h"
 #include "sweep/coordinator_message.h"
 
 /* Takes the role that a relay gives; rank->socket is -1 where there is none. What this process starts

@@ -5,16 +5,16 @@
 
 #include "base/error.h"
 #include "cli/inputs/inputs.h"
-#include "cli/output/export_files.h"
 #include "cli/output/output_file.h"
+#include "cli/output/program_and_trace_files.h"
 #include "cli/output/terminal.h"
 #include "cli/unused_settings.h"
 #include "report/json_facts.h"
 #include "report/page/page.h"
 #include "report/program_run_report.h"
-#include "sim/critical_path.h"
 #include "sim/engine/workers/isolated_run.h"
 #include "sim/import/imported_trace.h"
+#include "sim/uncontended_critical_path.h"
 
 /* Contents of the file: a program, or a trace that becomes one on a platform. */
 typedef struct {

@@ -2,14 +2,14 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "cli/inputs/inputs.h"
 #include "cli/multi_job/multi_job.h"
-#include "cli/output/export_files.h"
 #include "cli/output/launch_files.h"
 #include "cli/output/output_file.h"
 #include "cli/output/pictures.h"
+#include "cli/output/program_and_trace_files.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/plan/inert_limits.h"

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/nearest_names.h"
 #include "platforms/catalogue.h"
-#include "platforms/catalogue_names.h"
+#include "platforms/device_name_match.h"
 #include "platforms/devices/power.h"
 #include "platforms/fabric/collective_library.h"
 #include "platforms/platform_constants.h"
@@ -241,7 +241,7 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     bool derived = p->device != NULL;
     const RhJsonNode *names = rh_json_array_or_null(doc, root, "names");
     for (const RhJsonNode *n = names ? rh_json_first(names) : NULL; n; n = rh_json_next(n))
-        (void)rh_json_node_string(doc, n); /* looked up by platforms/catalogue_names.h */
+        (void)rh_json_node_string(doc, n); /* looked up by platforms/device_name_match.h */
     p->name = rh_intern(rh_json_word(doc, root, "name"));
     p->description = rh_intern(rh_json_string_or(doc, root, "description", p->description));
     p->gpus_per_node = read_count(doc, root, "gpus_per_node", 1024, p->gpus_per_node);

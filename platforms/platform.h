@@ -86,7 +86,7 @@ typedef struct {
     int32_t gpus; /* size of the mesh, whose first GPUs a node has; 0: none */
     RhFact links; /* links per GPU, together nvlink_bytes_per_s */
     uint8_t joined[RH_MESH_MAX][RH_MESH_MAX]; /* links between two GPUs, in each direction */
-    /* Derived for the GPUs of a node (wiring_mesh.c): the directed link between two GPUs, or -1;
+    /* Derived for the GPUs of a node (wiring_nvlink_mesh.c): the directed link between two GPUs, or -1;
      * and the GPU that relays between two without a link, or -1. */
     int16_t link[RH_MESH_MAX][RH_MESH_MAX];
     int8_t relay[RH_MESH_MAX][RH_MESH_MAX];

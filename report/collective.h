@@ -1,6 +1,6 @@
 #pragma once
 /* A collective's times and rates by size, as text, JSON, CSV and SVG. */
-#include "sim/collective/collective_time_by_size.h"
+#include "sim/collective/collective_benchmark.h"
 
 /* Everything is borrowed. */
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "sim/collective/collective_time_by_size.h"
+#include "sim/collective/collective_benchmark.h"
 
 typedef enum { POINT_TO_POINT, COLLECTIVE, COPY, KINDS } Kind;
 static const char *const kind_names[KINDS] = {"point-to-point", "collective", "copy"};

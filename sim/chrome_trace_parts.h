@@ -5,7 +5,7 @@
  * A trace process is a simulated GPU. Its tracks are the lanes that ran anything and, above them, a
  * track of passes ("F 3" and "B 3" are the forward and backward pass of micro-batch 3), which shows
  * the schedule. A counter shows the memory, arrows show the messages. */
-#include "sim/task_intervals.h"
+#include "sim/timeline_index.h"
 
 /* Track number of the passes, which is above the numbers of all lanes. */
 #define RH_TRACE_PASSES (RH_LANES_MAX + 1)

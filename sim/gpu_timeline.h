@@ -1,7 +1,7 @@
 #pragma once
 /* Timeline of every GPU of a run: passes of micro-batches and the waits between and inside them,
  * classified as in RhPerformer.wait_s; and the critical path of the simulated step. */
-#include "sim/task_intervals.h"
+#include "sim/timeline_index.h"
 
 typedef enum {
     RH_SEGMENT_IDLE, /* no kernel runs: `wait` is the reason */

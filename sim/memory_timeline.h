@@ -2,7 +2,7 @@
 /* Memory in use on a GPU over a simulated step, by use: the ledger's allocations and frees
  * (sim/memory_ledger.h) in program order. Each takes effect when its task begins, but not before the ones
  * that precede it in program order. */
-#include "sim/task_intervals.h"
+#include "sim/timeline_index.h"
 
 typedef struct {
     double t_s;

@@ -28,7 +28,7 @@
 #include "platforms/platform.h"
 #include "sim/collective/algorithm_table.h"
 #include "sim/lanes.h"
-#include "workloads/expert_routing.h"
+#include "workloads/expert_routing_fanout.h"
 
 typedef enum {
     RH_TASK_NONE,

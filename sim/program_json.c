@@ -28,9 +28,9 @@
  * a group without an origin counts its spans from rank 0. */
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/nearest_names.h"
+#include "base/typed_array.h"
 #include "sim/program.h"
 
 #define SCHEMA      "rehearse.program/1"

@@ -12,7 +12,7 @@
 
 #include "base/fact.h"
 #include "platforms/platform.h"
-#include "workloads/expert_routing.h"
+#include "workloads/expert_routing_fanout.h"
 
 /* Constants of one direction. */
 typedef struct {

@@ -3,7 +3,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/train/recompute_layers.h"
+#include "strategies/train/recompute_fewest_layers.h"
 
 /* Gain that chunks of unlike size must have to be a row (docs/theory/search.md). */
 #define RH_REGRET_UNEVEN_FRAC 0.01

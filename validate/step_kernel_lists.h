@@ -4,7 +4,7 @@
  */
 #include <glib.h>
 
-#include "platforms/devices/kernel_list_file.h"
+#include "platforms/devices/kernels_to_measure.h"
 
 /* "llama-3.1-8b-tp2", ...; NULL-ended, owned by the module. */
 const char *const *rh_step_names(void);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/expression.h"
-#include "workloads/config_field_table.h"
+#include "workloads/family_field_names.h"
 
 static int64_t *field_named(const char *name, RhConfig *config)
 {

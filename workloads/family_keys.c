@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/catalogue_folders.h"
-#include "workloads/family_read.h"
+#include "workloads/family_file_read.h"
 #include "workloads/field_rows.h"
 
 const RhField rh_set_fields[] = {

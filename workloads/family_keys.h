@@ -1,6 +1,6 @@
 #pragma once
 /* Which key of a published config.json means what, by `model_type`: rows that family files state
- * (workloads/families, family_read.h). Private to workloads/. */
+ * (workloads/families, family_file_read.h). Private to workloads/. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "workloads/expert_routing.h"
+#include "workloads/expert_routing_fanout.h"
 #include "workloads/image_layer_graph.h"
 #include "workloads/rope_and_norm_settings.h"
 

@@ -10,7 +10,7 @@
 #include "workloads/hf_hub.h"
 #include "workloads/hf_hub_table.h"
 #include "workloads/model_private.h"
-#include "workloads/multimodal.h"
+#include "workloads/multimodal_decoders.h"
 #include "workloads/precision_recipe.h"
 #include "workloads/stored_weight_format.h"
 

@@ -11,7 +11,7 @@
  *
  * Operands come from a ring of memory larger than the caches that a core may count on, so that each
  * run reads what was not used for long, as in a step of training. */
-#include "calibrate/measure/errors.h"
+#include "calibrate/measure/error_message.h"
 #include "calibrate/measure/kernel_sample.h"
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "calibrate/cuda/kernel_math.h"
+#include "calibrate/cuda/host_device_math.h"
 #include "calibrate/cuda/vector_load.h"
 
 #define RK_TILE         64

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/cuda/kernel_math.h"
+#include "calibrate/cuda/host_device_math.h"
 #include "calibrate/cuda/vector_load.h"
 
 /* Lowest compute capability that CUDA 12 and 13 compile for. */

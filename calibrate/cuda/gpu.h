@@ -3,7 +3,7 @@
  * their operands from. Errors go up as a text; nothing here prints. */
 #include <cuda_runtime.h>
 
-#include "calibrate/measure/errors.h"
+#include "calibrate/measure/error_message.h"
 #include "calibrate/measure/kernel_sample.h"
 
 typedef struct {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calibrate/cuda/clock_power_meter.h"
-#include "calibrate/cuda/resident_kernels.h"
+#include "calibrate/cuda/kernel_list_launch.h"
 #include "calibrate/cuda/vendor_libraries.h"
 #include "calibrate/measure/shape_grid.h"
 

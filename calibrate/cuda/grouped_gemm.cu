@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/cuda/host_device_math.h"
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/kernel_math.h"
 #include "calibrate/cuda/vendor_libraries.h"
 
 #define EXPERTS_MAX 1024

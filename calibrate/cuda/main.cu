@@ -4,7 +4,7 @@
 
 #include "calibrate/cuda/clock_power_meter.h"
 #include "calibrate/cuda/gpu_backend.h"
-#include "calibrate/cuda/kernels_on_demand.h"
+#include "calibrate/cuda/kernel_server.h"
 #include "calibrate/measure/measure_main.h"
 
 static const char HELP[] =

@@ -1,7 +1,7 @@
 #pragma once
 /* Shared parts of kernels with one block per row: block-wide sums, and supported shapes. */
+#include "calibrate/cuda/host_device_math.h"
 #include "calibrate/cuda/kernel_case.h"
-#include "calibrate/cuda/kernel_math.h"
 
 #define RK_ROW_THREADS 256
 #define RK_WARP        32

@@ -1,7 +1,7 @@
 #pragma once
 /* Curves of all-reduce inside a node (platforms/devices/custom_allreduce.h) from an engine's table and NCCL's. */
 #include "calibrate/fit/fit_rows.h"
-#include "calibrate/surfaces/kernel_tables.h"
+#include "calibrate/surfaces/published_kernel_tables.h"
 #include "platforms/devices/custom_allreduce.h"
 
 /* `tables`: RhKernelTables. Of each size the quicker one, and never longer than a larger size. `held_out`:

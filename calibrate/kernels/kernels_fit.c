@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
+#include "base/typed_array.h"
 #include "calibrate/fit/sample_sufficiency.h"
 #include "calibrate/kernels/raw_samples_device.h"
-#include "calibrate/kernels/unfitted_kernels.h"
+#include "calibrate/kernels/unfitted_kernel_errors.h"
 #include "platforms/platform_constants.h"
 
 /* Median error beyond which constants do not describe the times: of a format's single peak, of a

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
+#include "base/typed_array.h"
 #include "calibrate/kernels/kernels_fit.h"
-#include "platforms/catalogue_names.h"
+#include "platforms/device_name_match.h"
 #include "platforms/platform.h"
 
 const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)

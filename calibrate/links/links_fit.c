@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
+#include "base/typed_array.h"
 #include "calibrate/kernels/raw_samples_device.h"
 #include "calibrate/links/links_rates.h"
 #include "platforms/fabric/nccl_protocol.h"

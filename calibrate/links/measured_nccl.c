@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/interned_strings.h"
 #include "calibrate/links/measured_private.h"
-#include "sim/collective/collective_time_by_size.h"
+#include "sim/collective/collective_benchmark.h"
 
 #define TIMES_MOST   2    /* out of place, and in place */
 #define SECONDS_MOST 1e4  /* per call: assumed */

@@ -1,7 +1,7 @@
 #pragma once
 /* A run: samples are measured one after another within a budget, with progress on standard error,
  * and written as they come. What a device is and how it is timed is the caller's (RkDevice). */
-#include "calibrate/measure/errors.h"
+#include "calibrate/measure/error_message.h"
 #include "calibrate/measure/options.h"
 #include "calibrate/measure/sample_files.h"
 

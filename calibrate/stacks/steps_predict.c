@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/rehearsals/rehearse.h"
 

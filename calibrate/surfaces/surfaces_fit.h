@@ -1,7 +1,7 @@
 #pragma once
 /* Surfaces of all kernels that a device's tables tell, as a profile. Docs: docs/theory/kernels.md. */
 #include "calibrate/fit/fit_rows.h"
-#include "calibrate/surfaces/kernel_tables.h"
+#include "calibrate/surfaces/published_kernel_tables.h"
 #include "platforms/devices/custom_allreduce.h"
 #include "platforms/devices/device.h"
 

@@ -21,7 +21,7 @@
 #include "report/format.h"
 #include "strategies/serve/server_software.h"
 #include "strategies/software_stack.h"
-#include "validate/suites/lab_run.h"
+#include "validate/suites/emulated_network_run.h"
 #include "workloads/precision_recipe.h"
 
 /* Ping-pong over MPI in the lab, into a file of our own. */

@@ -1,6 +1,6 @@
 #pragma once
 /* The part of `calibrate` for all-to-all kernels of experts. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 
 /* Fits the tables (paths, const char*), reports, writes -o FILE.json. Returns the exit status. */
 int rh_calibrate_exchanges(const RhArguments *a, const GPtrArray *paths,

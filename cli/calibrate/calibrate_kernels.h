@@ -1,6 +1,6 @@
 #pragma once
 /* The part of `calibrate` for a GPU: raw samples of kernels to a profile. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 
 /* Kind of a file for `--from`, by its first line. NONE with an error when it cannot be read. */
 typedef enum {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
+#include "base/typed_array.h"
 #include "base/units.h"
 #include "cli/explain/explain_memory.h"
 #include "cli/explain/explain_private.h"
@@ -15,15 +15,15 @@
 #include "cli/output/pictures.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/run/run_explain.h"
-#include "report/explain_compare_json.h"
+#include "cli/run/explain_run_changes.h"
+#include "report/explain_and_compare_json.h"
 #include "report/format.h"
 #include "report/json_facts.h"
 #include "report/report.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/search/explain/cost_term_tasks.h"
-#include "strategies/train/open_knob_layouts.h"
+#include "strategies/train/layout_completion.h"
 
 /* Reads the words of the recorded command line that bound the search; they were checked then. */
 static void read_bounds(RhExplanation *e)

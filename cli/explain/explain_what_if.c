@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/explain/explain_cost_per_token.h"
+#include "cli/explain/explain_cost_change.h"
 #include "cli/explain/explain_private.h"
 #include "cli/output/terminal.h"
-#include "report/explain_compare_json.h"
+#include "report/explain_and_compare_json.h"
 #include "report/format.h"
 #include "report/plan/near_batches.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
-#include "strategies/train/open_knob_layouts.h"
+#include "strategies/train/layout_completion.h"
 
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
 static bool is_layout_key(const char *text)

@@ -1,6 +1,6 @@
 #pragma once
 /* Inputs of a question: loaded once, with every `--set` applied, and combined to a RhProblem. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "report/question.h"
 #include "strategies/search/rehearsals/rehearse.h"
 

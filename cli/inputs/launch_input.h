@@ -1,6 +1,6 @@
 #pragma once
 /* --from FILE: a training launch of the user's stands for the options that it says. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "strategies/launch/launch_read.h"
 
 /* Reads the file of --from and returns the options that it stands for, "--name" and a value each,

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/output/terminal.h"
-#include "strategies/train/open_knob_layouts.h"
+#include "strategies/train/layout_completion.h"
 
 #define DIGITS_FRAC 1e-6 /* of a step: the file has nine digits */
 

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "cli/multi_job/job_list.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"

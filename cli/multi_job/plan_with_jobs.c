@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "strategies/search/colocation/plan_with_jobs.h"
 
 bool rh_plan_with_jobs_check(const RhArguments *a, GError **error)

@@ -8,8 +8,8 @@
  * "concurrency", "turnaround", "count" and "seed" may be left out, and mean what the options of serve-simulate do. */
 #include "cli/inputs/inputs.h"
 #include "cli/serve/serve_requests.h"
-#include "strategies/serve/colocated_service.h"
 #include "strategies/serve/server_software.h"
+#include "strategies/serve/service_beside_jobs.h"
 
 typedef struct {
     char *name, *workload, *deployment; /* the deployment as text, all that is not a default */

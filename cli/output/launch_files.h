@@ -1,7 +1,7 @@
 #pragma once
 /* --emit: launch files of a layout, after the answers of plan and simulate. */
 #include "cli/inputs/inputs.h"
-#include "cli/parse/options.h"
+#include "cli/parse/option_parser.h"
 
 /* A layout and the number of its row in the answer; 0: the only one. */
 typedef struct {

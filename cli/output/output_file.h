@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "report/page/page.h"
 
 typedef enum {

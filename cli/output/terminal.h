@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 
 /* Decides colour, hints and progress once, from the options and the environment. */
 void rh_terminal_setup(const RhArguments *arguments);

@@ -1,7 +1,7 @@
 /* Looks options up in the tables of a command. */
 #include <string.h>
 
-#include "cli/parse/options.h"
+#include "cli/parse/option_parser.h"
 
 static bool is_name(const char *known, const char *name, size_t length)
 {

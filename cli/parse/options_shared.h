@@ -1,6 +1,6 @@
 #pragma once
 /* Rows of options that several commands share. */
-#include "cli/parse/options.h"
+#include "cli/parse/option_parser.h"
 
 /* The help of --seq, which inputs.c repeats where the option is missing. */
 #define RH_SEQUENCE_ABOUT "tokens of one sample, 8k being 8192 (of a picture: 1)"

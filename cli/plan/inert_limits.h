@@ -1,6 +1,6 @@
 #pragma once
 /* Reports --risk and --limit on memory without effect. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "strategies/search/memory_budget.h"
 
 /* Prints a note on stderr for each word that leaves the memory budget unchanged: a --limit above a

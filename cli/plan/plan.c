@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "cli/inputs/inputs.h"
 #include "cli/multi_job/plan_with_jobs.h"
-#include "cli/output/export_files.h"
 #include "cli/output/launch_files.h"
 #include "cli/output/output_file.h"
 #include "cli/output/pictures.h"
+#include "cli/output/program_and_trace_files.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/parse/hint_to_options.h"
@@ -25,7 +25,7 @@
 #include "strategies/search/colocation/plan_with_jobs.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/unsearched_changes.h"
-#include "strategies/train/open_knob_layouts.h"
+#include "strategies/train/layout_completion.h"
 
 /* --- options to RhPlanOptions --- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/parse/list_valued_options.h"
+#include "cli/parse/key_value_options.h"
 #include "strategies/rl/algorithms/algorithms.h"
 #include "strategies/rl/placements/placements.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Reads the options of `rl-plan` that describe the job and the servers. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "strategies/search/rl/rl_plan.h"
 
 /* Reads algorithm, prompts, lengths and the rest. `lengths` (borrowed by the job) receives what

@@ -9,7 +9,7 @@
 #include "cli/parse/commands.h"
 #include "cli/rl/rl_options.h"
 #include "report/rl/rl_picture.h"
-#include "report/rl/rl_report.h"
+#include "report/rl/rl_plan_report.h"
 #include "strategies/rl/algorithms/algorithms.h"
 #include "strategies/rl/emitters/emitters.h"
 #include "strategies/rl/placements/placements.h"

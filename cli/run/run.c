@@ -5,7 +5,7 @@
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
-#include "cli/run/run_query.h"
+#include "cli/run/run_inputs.h"
 #include "report/format.h"
 #include "report/run/run_answer.h"
 #include "report/run/run_picture.h"

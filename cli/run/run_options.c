@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/parse/list_valued_options.h"
+#include "cli/parse/key_value_options.h"
 #include "strategies/run/failure_file.h"
 #include "strategies/run/failure_rates.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Reads the options of `run` that are lists: --failures, --checkpoint, --spares. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "strategies/run/checkpoint_times.h"
 
 /* Values of --checkpoint; 0: not said. */

@@ -1,6 +1,6 @@
 #pragma once
 /* Reads the options about requests and service levels that the serve- commands share. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
 #include "workloads/requests.h"

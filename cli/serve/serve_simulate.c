@@ -11,7 +11,7 @@
 #include "report/json_facts.h"
 #include "report/serve/serve.h"
 #include "report/serve/service_page.h"
-#include "strategies/serve/results/overload_check.h"
+#include "strategies/serve/results/overload_patient_clients.h"
 #include "strategies/serve/results/service_program.h"
 #include "strategies/serve/server_software.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 /* `rehearse show workloads [NAME]`. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 
 bool rh_show_workloads(const RhArguments *arguments, const char *name,
                        GError **error) G_GNUC_WARN_UNUSED_RESULT;

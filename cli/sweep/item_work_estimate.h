@@ -2,7 +2,7 @@
 /* Estimates of the work of questions, by closed forms that cost milliseconds, so that a coordinator
  * hands out the dearest first before any was asked. A study asks one command, so each kind has a unit
  * of its own; 0: the inputs cannot be read, or nothing is known. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 
 /* Returns the tasks of a layout's step; of a search for one the layers times the micro-batches of a
  * replica on as few GPUs as hold the training states. */

@@ -1,6 +1,6 @@
 #pragma once
 /* Runs a study, or the part of it that is this process's. */
-#include "cli/parse/arguments.h"
+#include "cli/parse/parsed_arguments.h"
 #include "sweep/coordinator_message.h"
 #include "sweep/shard.h"
 #include "sweep/study.h"

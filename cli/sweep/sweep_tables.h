@@ -1,6 +1,6 @@
 #pragma once
 /* Tables read off the answers of a study: `sweep merge` and the like. */
-#include "cli/sweep/sweep_study.h"
+#include "cli/sweep/sweep_study_load.h"
 
 typedef struct {
     const char *name;

@@ -1,6 +1,6 @@
 #pragma once
 /* The commands that a study may ask: one row each. */
-#include "cli/parse/options.h"
+#include "cli/parse/option_parser.h"
 #include "sweep/merged.h"
 #include "sweep/study.h"
 

@@ -1,6 +1,6 @@
 #include "platforms/devices/decision_forest.h"
 
-#include "base/array.h"
+#include "base/typed_array.h"
 
 RhForest *rh_forest_new(void)
 {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/interned_strings.h"
 #include "platforms/catalogue.h"
-#include "platforms/catalogue_names.h"
+#include "platforms/device_name_match.h"
 #include "platforms/devices/generation.h"
 #include "platforms/platform.h"
 #include "platforms/platform_constants.h"
@@ -90,7 +90,7 @@ static char *hash_over(const char *hash, const char *reference)
     return reference ? g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1) : g_strdup(hash);
 }
 
-/* Reads "names", what else the device is called, which platforms/catalogue_names.h looks up. */
+/* Reads "names", what else the device is called, which platforms/device_name_match.h looks up. */
 static void read_names(RhJson *doc, const RhJsonNode *root)
 {
     const RhJsonNode *names = rh_json_array_or_null(doc, root, "names");

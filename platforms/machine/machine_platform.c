@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "platforms/catalogue_names.h"
+#include "platforms/device_name_match.h"
 #include "platforms/machine/machine.h"
 #include "platforms/platform.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /* Formats the answer of a serving capacity question as text, JSON, CSV and Markdown. */
 #include "report/serve/serve.h"
-#include "strategies/search/capacity/service_capacity.h"
+#include "strategies/search/capacity/cheapest_serving_cluster.h"
 
 /* Everything is borrowed. */
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "report/pictures/bar_path.h"
+#include "report/pictures/gantt_bar_path.h"
 #include "report/pictures/gantt_colors.h"
 #include "report/pictures/svg.h"
 

@@ -1,5 +1,5 @@
 #include "report/json_common.h"
-#include "report/rl/rl_report.h"
+#include "report/rl/rl_plan_report.h"
 
 static void put_trainer(RhJsonWriter *w, const RhRlTrainer *t)
 {

@@ -2,7 +2,7 @@
 /* Reports the results of a service's requests as text, JSON and CSV. Every function returns a text
  * the caller frees. Terms are defined in docs/theory/serving.md. */
 #include "report/report.h"
-#include "report/serve/serve_cache_size.h"
+#include "report/serve/service_kv_capacity.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/search/services/serve_extrapolated_share.h"
 #include "strategies/search/services/serve_plan.h"

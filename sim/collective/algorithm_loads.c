@@ -1,5 +1,5 @@
 /* Loads of an algorithm under construction, from which its cost is estimated. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 void rh_loads_add(RhLoads *l, double steps, double node_bytes, double nic_bytes, int32_t senders)
 {

@@ -1,5 +1,5 @@
 /* The table of algorithms. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 #define ROW(number, row) [RH_ALGO_##number] = &rh_algorithm_##row,
 static const RhAlgorithm *const rows[RH_ALGO_LAST] = {RH_ALGORITHMS(ROW)};

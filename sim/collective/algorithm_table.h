@@ -1,6 +1,6 @@
 #pragma once
 /* Table of collective algorithms: the suffix of RH_ALGO_ and the name of the row, the RhAlgorithm
- * rh_algorithm_NAME that its file defines (sim/collective/algorithm.h). Add a new one as a file and
+ * rh_algorithm_NAME that its file defines (sim/collective/algorithm_interface.h). Add a new one as a file and
  * a line at the end: files and messages use names, caches use numbers. */
 #define RH_ALGORITHMS(ROW)                                                                         \
     ROW(RING, ring)                                                                                \

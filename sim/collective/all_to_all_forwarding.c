@@ -2,7 +2,7 @@
  * which forwards them over NVLink while the next node's are under way (DeepEP, the dispatch of
  * DeepSeek-V3, arXiv 2412.19437, section 3.2.2). A chunk for several members of a node may be sent
  * there once: tokens for several experts. Combining takes the same routes back. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 /* Bytes of the chunk, as an even or an uneven all-to-all divides them. */
 static double pair_bytes(const RhScheduleBuilder *b, int32_t chunk)

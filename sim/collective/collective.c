@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 /* Members per node when every node holds equally many and they are numbered consecutively; else
  * 0. */

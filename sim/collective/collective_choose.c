@@ -4,7 +4,7 @@
 
 #include "platforms/fabric/collective_library.h"
 #include "platforms/fabric/nccl_protocol.h"
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 #include "sim/collective/library_choice.h"
 
 /* Time of a step and of a byte. Above a switch with `below` members uplinks have 1 / over of their

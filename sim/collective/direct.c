@@ -1,6 +1,6 @@
 /* Direct algorithms: in step k member i sends member i+k its part (pairwise exchange; Thakur et al.
  * 2005). */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 void rh_schedule_pairs(RhScheduleBuilder *b)
 {

@@ -2,7 +2,7 @@
  *
  * Any number of members: with n = 2^K + r, the first 2r members pair up, the even ones hand their
  * buffer to the odd ones before and take the result after; the 2^K others work. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 static int32_t log2_below(int32_t n)
 {

@@ -1,7 +1,7 @@
 #pragma once
 /* Loads of a role's groups on the links of an idle platform: the members of each group, and the
  * bytes that their flows put on each link. Private to this folder. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 #include "sim/map64.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* Two levels: reduce-scatter inside the node over NVLink, one ring per rail between nodes on each
  * member's part, all-gather inside the node. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 /* Adds the phase inside nodes, in which member j of a node keeps block j of `nodes` chunks. */
 static void add_inside_node(RhScheduleBuilder *b, int32_t ahead, bool reduce)

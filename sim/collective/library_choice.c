@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 G_STATIC_ASSERT(RH_ALGO_LAST <= 32);
 

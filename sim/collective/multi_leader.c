@@ -2,7 +2,7 @@
  * node leads for its part of the buffer. The node's members send each leader its part, which it
  * sums; leaders in the same place on all nodes sum theirs by halving and doubling, side by side;
  * and the node gathers the parts. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 /* Adds the phase inside nodes, pairwise: in step d member i sends the member d further on its copy
  * of that one's part, or its own finished part. */

@@ -4,7 +4,7 @@
  * M / n and receives M for the other; an all-reduce does both at once, (1 + 1/n) M each way. As
  * flows between members these are two steps, everyone to everyone, with bytes such that a member's
  * port carries the above. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 /* Returns the fraction of the buffer that crosses a member's port in each direction. */
 static double port_frac(RhOp op, int32_t n)

@@ -1,6 +1,6 @@
 #include "sim/collective/periodic_rank_reduction.h"
 
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 #include "sim/equivalent_rank_blocks.h"
 
 typedef struct {

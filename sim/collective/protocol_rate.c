@@ -1,6 +1,6 @@
 /* Rates of steps: by the platform's single line, or by the protocol's own. */
 #include "platforms/fabric/nccl_protocol.h"
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 RhAlgo rh_collective_plain(RhAlgo algo)
 {

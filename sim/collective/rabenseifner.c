@@ -1,6 +1,6 @@
 /* Reduce-scatter by recursive halving, then all-gather by recursive doubling (Rabenseifner 2004;
  * Thakur et al. 2005). Members beyond a power of two are folded in and out (doubling.c). */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 /* Adds a step in which every working place of every team sends a block of its team's chunks to the
  * place `distance` away: its own block, or the one that that place keeps. */

@@ -5,7 +5,7 @@
  * when the number of nodes is even). Where a mesh joins the GPUs of a node, members come in the
  * order of its rings (rings.h), and on one node each ring carries as many parts of the buffer as it
  * has channels. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 typedef struct {
     int32_t n, count, parts; /* members; rings; parts of the buffer, of n chunks, on all rings */

@@ -1,5 +1,5 @@
 /* Flows and rounds of a schedule under construction, for the algorithms. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count)
 {

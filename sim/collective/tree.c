@@ -4,7 +4,7 @@
  * leaf of the other. A member of depth d sends chunk c up in step D-d+c and receives it back in
  * step D+d-1+c: 2D + C - 1 steps, of which those from 2D-1 to C are alike. Broadcast alone: a
  * binomial tree, whole buffer, ceil(log2 n) steps. */
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 
 /* NCCL's chunks for a tree's all-reduce (enqueue.cc, ncclPatternTreeUpDown, protocol Simple): 512
  * KiB, its 4 MiB buffer in 8 slots, halved while the pipeline is short for its depth. */

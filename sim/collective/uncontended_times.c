@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/array.h"
+#include "base/typed_array.h"
 #include "sim/map64.h"
 
 typedef struct {

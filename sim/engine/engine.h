@@ -17,7 +17,7 @@
 
 #include "platforms/platform.h"
 #include "sim/collective/uncontended_times.h"
-#include "sim/engine/fold_cache.h"
+#include "sim/engine/symmetry_fold_cache.h"
 #include "sim/program.h"
 #include "sim/program_result.h"
 

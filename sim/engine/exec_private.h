@@ -2,9 +2,9 @@
 /* State shared by the files of the executor. Private to them. */
 #include <gsl/gsl_rng.h>
 
-#include "base/array.h"
+#include "base/typed_array.h"
 #include "sim/engine/exec.h"
-#include "sim/engine/jitter.h"
+#include "sim/engine/jitter_expected_delay.h"
 #include "sim/engine/timers.h"
 #include "sim/map64.h"
 #include "sim/role_task_graph.h"
@@ -251,7 +251,7 @@ void rh_exec_begin_job(RhExec *x, int32_t job);
 /* Queues an event; the run stops after this instant. */
 void rh_exec_tell(RhExec *x, RhEventKind kind, int32_t job, int32_t who);
 void rh_exec_settle(RhExec *x); /* ends the steps of jobs whose tasks are all done */
-/* exec_start.c */
+/* exec_create.c */
 uint16_t **rh_exec_new_arrivals(const RhExec *x); /* zeros, per collective call and ordinal */
 /* remaining_path.c */
 /* Fills in the actors' remaining_s. */

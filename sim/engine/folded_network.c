@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/typed_array.h"
 #include "sim/equivalent_rank_blocks.h"
 #include "sim/map64.h"
 

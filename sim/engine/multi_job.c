@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/serialize.h"
+#include "base/typed_array.h"
 #include "sim/engine/workers/process_pool.h"
 
 typedef struct {

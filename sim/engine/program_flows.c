@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "sim/collective/collective.h"
 #include "sim/equivalent_rank_blocks.h"
 #include "sim/map64.h"

@@ -173,7 +173,7 @@ RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhUnconte
 void rh_traffic_trim(RhTraffic *traffic);
 /* Adds the flows of all patterns. */
 bool rh_traffic_add_flows(RhTraffic *traffic, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Removes from all routes the links between switches that flows cannot fill (uncontended_links.c). */
+/* Removes from all routes the links between switches that flows cannot fill (unsaturated_links.c). */
 void rh_traffic_leave_out_slack(RhTraffic *traffic);
 void rh_traffic_free(RhTraffic *traffic);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraffic, rh_traffic_free)

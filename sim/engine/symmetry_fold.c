@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "sim/map64.h"
 
 #define SEEN_LAST 16

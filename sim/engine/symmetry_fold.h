@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/deadline.h"
-#include "sim/engine/merged_flow_rates.h"
+#include "sim/engine/approximate_fold_rates.h"
 #include "sim/engine/program_flows.h"
 #include "sim/map64.h"
 

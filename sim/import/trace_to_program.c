@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "sim/collective/collective.h"
 #include "sim/import/imported_trace.h"
 #include "sim/map64.h"

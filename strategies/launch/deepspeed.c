@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "strategies/launch/trainer.h"
+#include "strategies/launch/hf_trainer.h"
 #include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 

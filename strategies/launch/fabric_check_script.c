@@ -1,7 +1,7 @@
 /* Writes a check of the fabric before training: all-reduces inside a node and among all ranks,
  * measured by a few lines of PyTorch and compared with the plan's rates. */
 #include "base/error.h"
-#include "sim/collective/collective_time_by_size.h"
+#include "sim/collective/collective_benchmark.h"
 #include "strategies/launch/framework.h"
 
 #define BYTES (1024.0 * 1024 * 1024)

@@ -1,8 +1,8 @@
 /* Finds what a launch is by its content. */
 #include <string.h>
 
+#include "strategies/launch/hf_trainer.h"
 #include "strategies/launch/readers.h"
-#include "strategies/launch/trainer.h"
 
 static const RhLaunchKind kinds[] = {
     {"a TorchTitan configuration", &rh_framework_torchtitan, RH_LAUNCH_TOML,

@@ -7,8 +7,8 @@
 #include "base/text_input.h"
 #include "base/toml.h"
 #include "base/yaml.h"
+#include "strategies/launch/hf_trainer.h"
 #include "strategies/launch/readers.h"
-#include "strategies/launch/trainer.h"
 
 #define BYTES_MAX (8u * 1024 * 1024)
 #define FILES_MAX 4 /* that name one another */

@@ -3,7 +3,7 @@
  * with its place. Private to this folder.
  *
  * A key of a file is called by its path, "training.seq_len"; a flag without its dashes. */
-#include "base/json_build.h"
+#include "base/json_tree_builder.h"
 #include "base/shell_script.h"
 
 typedef struct {

@@ -7,7 +7,7 @@
 #include "workloads/operators/operator.h"
 
 #define JOB_GROUPED                                                                                \
-    (RH_JOB_FIELD_OWN + 11) /* between those of megatron_layout.c and megatron_job.c */
+    (RH_JOB_FIELD_OWN + 11) /* between those of megatron_layout.c and megatron_precision_flags.c */
 
 /* Are two kinds alike except for the network after attention, which is dense in some layers and has
  * experts in others? */

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "strategies/launch/trainer.h"
+#include "strategies/launch/hf_trainer.h"
 #include "strategies/train/block_cost.h"
 
 /* Families whose linear layers PEFT finds by name, and their layers, which FSDP2 gathers one by one. */

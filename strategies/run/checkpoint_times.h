@@ -2,7 +2,7 @@
 /* Times of a checkpoint: its bytes over the network to the storage, or over the links to host memory or the nodes'
  * drives and then to the storage in the background, where steps go on and share the network with it. Every byte is
  * written once: states are sharded over all GPUs (distributed checkpoints), however many replicas hold weights. */
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 #include "strategies/training_problem.h"
 
 typedef struct {

@@ -7,7 +7,7 @@
  *
  * Left out or empty: the component is drawn by the rates; the run's times; the nodes stay. `per_gpu_hour`
  * may stand for `per_1000_node_days`, of nodes of 8 GPUs. */
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 
 /* A file with the column `seconds`, ascending, is appended to `trace` (RhTimedFailure), with components of
  * `rates`; one with the column `component` becomes `rates`. RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. */

@@ -1,7 +1,7 @@
 #pragma once
 /* How often components of a cluster fail: published counts, per GPU and hour, each with its source.
  * A set of rates is a row here. */
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 
 /* NULL-ended names, the default first. */
 const char *const *rh_failure_rates_names(void);

@@ -4,7 +4,7 @@
  * failures; a trace is by the clock. Different streams of one seed are independent. */
 #include <gsl/gsl_rng.h>
 
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 
 /* A generator for one purpose of one replication; others of the same seed are independent. Caller frees. */
 gsl_rng *rh_run_rng_new(uint64_t seed, int32_t replication, uint64_t purpose);

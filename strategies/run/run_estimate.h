@@ -1,7 +1,7 @@
 #pragma once
 /* The goodput of a problem in closed form, without drawing runs: exponential failures at published rates,
  * restart from storage, the best interval, the defaults of checkpoints, detection and start-up. */
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 #include "strategies/training_problem.h"
 
 #define RH_RUN_DETECTION_MIN 10  /* PyTorch's default time-out of NCCL collectives */

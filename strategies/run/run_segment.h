@@ -2,7 +2,7 @@
 /* A segment: the stretch of a run between two events, in closed form. Work is done in periods: `every_s`
  * of work, then a checkpoint that stops it for `write_s` and is written in the background for another
  * `drain_s`, in which the next work is slower. What is behind a whole checkpoint is safe. */
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 
 typedef struct {
     double every_s, write_s, drain_s, slow_frac;

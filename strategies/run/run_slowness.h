@@ -1,6 +1,6 @@
 #pragma once
 /* Slowness of the steps of one replication: jitter, a slow GPU that all wait for, pauses. */
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 
 typedef struct RhRunSlowness RhRunSlowness;
 

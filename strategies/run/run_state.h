@@ -1,7 +1,7 @@
 #pragma once
 /* A run under way, which policies see and change when something fails. */
 #include "sim/event_queue.h"
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 
 typedef enum {
     RH_RUN_NODE_BACK = 1, /* from repair: `who` nodes */

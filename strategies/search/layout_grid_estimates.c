@@ -2,7 +2,7 @@
 
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/train/open_knob_layouts.h"
+#include "strategies/train/layout_completion.h"
 
 static int32_t grid_size(const RhLayoutAxis *axes, int32_t axes_count)
 {

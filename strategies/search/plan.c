@@ -11,11 +11,11 @@
 #include "base/error.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/funnel/funnel.h"
-#include "strategies/search/funnel/similarity.h"
+#include "strategies/search/funnel/near_miss_layouts.h"
+#include "strategies/search/infeasible_suggestions.h"
 #include "strategies/search/plan_answer.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/search/suggest_changes.h"
-#include "strategies/train/recompute_layers.h"
+#include "strategies/train/recompute_fewest_layers.h"
 
 #define BATCH       8
 #define ALONE_BATCH 2    /* one of several entries that are searched side by side */

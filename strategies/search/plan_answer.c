@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "strategies/search/colocation/plan_with_jobs.h"
-#include "strategies/search/funnel/similarity.h"
-#include "strategies/search/suggest_changes.h"
+#include "strategies/search/funnel/near_miss_layouts.h"
+#include "strategies/search/infeasible_suggestions.h"
 
 RhPlan *rh_plan_new(void)
 {

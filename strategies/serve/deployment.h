@@ -43,7 +43,7 @@ typedef struct {
     int32_t captured; /* sequences of the largest graph; 0: the server's default */
     int32_t experts;  /* of rh_expert_libraries (iteration.h) */
     /* Iterations that prompts are held back at most, until each group of attention has one; 0:
-     * they are not (prompt_batch_wait.c). */
+     * they are not (prefill_delay_policy.c). */
     int32_t balance;
     /* Iterations that prompts wait without groups, until they fill so much of an iteration's tokens. */
     int32_t wait, fill; /* iterations; % */

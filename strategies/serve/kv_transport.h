@@ -2,7 +2,7 @@
 /* Transport of keys and values between the GPUs of a service, with the times of arrival.
  *
  * A service has the links of its platform to itself (rh_kv_transport_own), or shares them with
- * jobs and uses the transport of their simulation (colocated_service.h). Times never decrease;
+ * jobs and uses the transport of their simulation (service_beside_jobs.h). Times never decrease;
  * GPUs are numbered within the service, from 0 on. */
 #include <glib.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 #include "strategies/train/block_cost.h"
 
 #include "strategies/a2a_backend.h"
+#include "strategies/train/distinct_weight_shapes.h"
 #include "strategies/train/parallelism/parallelism.h"
-#include "strategies/train/weight_shapes.h"
 
 typedef struct {
     const RhModelCost *model_cost;

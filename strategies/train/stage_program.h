@@ -5,7 +5,7 @@
  *
  * All slots of one chunk and pass are alike except the first and the last of a chunk. A stage
  * program therefore holds one list of instructions for each kind of slot that occurs. */
-#include "platforms/devices/extrapolated_time.h"
+#include "platforms/devices/extrapolated_time_sum.h"
 #include "strategies/train/layer_ops.h"
 
 /* A layer of a stage. */

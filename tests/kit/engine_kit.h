@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/critical_path.h"
 #include "sim/engine/workers/isolated_run.h"
+#include "sim/uncontended_critical_path.h"
 #include "tests/kit/testkit.h"
 
 RhPlatform *kit_platform(const char *spec);

@@ -2,7 +2,7 @@
 /* A model served on a platform, for tests of services. */
 #include <stdio.h>
 
-#include "strategies/serve/replica/replica_traffic.h"
+#include "strategies/serve/replica/replica_internode_flows.h"
 #include "strategies/serve/service/service.h"
 #include "tests/kit/testkit.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Finds the model of a row of a table of runs, with the sizes that the row gives. */
-#include "validate/cases/case_translation.h"
+#include "validate/cases/case_translation_state.h"
 #include "workloads/model.h"
 
 /* Returns the model of a row, kept in `models` (text -> RhModel, both owned), or the row's own. `key`

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "platforms/catalogue_names.h"
+#include "platforms/device_name_match.h"
 
 /* Nodes of a device as the catalogue's nearest platform has them: "h100-sxm:8x4", "gb200:72x1".
  * Caller frees; NULL and the reason. */

@@ -2,7 +2,7 @@
 /* Finds the platform of a row of a table of runs, as the row's stack drives it. */
 #include "calibrate/stacks/steps_predict.h"
 #include "strategies/software_stack.h"
-#include "validate/cases/case_translation.h"
+#include "validate/cases/case_translation_state.h"
 
 /* Constants that are laid over those of stacks and devices. */
 typedef struct {

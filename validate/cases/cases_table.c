@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "validate/serving/a2a_table.h"
 #include "validate/serving/mlperf_table.h"
-#include "workloads/expert_routing.h"
+#include "workloads/expert_routing_fanout.h"
 
 #define STEP_MOST_S 1e7
 #define TFLOPS_MOST 1e6

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "calibrate/cpu/cpu_kernels.h"
-#include "platforms/devices/kernel_list_file.h"
+#include "platforms/devices/kernels_to_measure.h"
 #include "validate/perform/clock_sync.h"
 #include "validate/perform/compute.h"
 

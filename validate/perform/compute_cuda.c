@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/find_companion_program.h"
-#include "platforms/devices/kernel_list_file.h"
+#include "platforms/devices/kernels_to_measure.h"
 #include "validate/perform/compute.h"
 
 #define PROGRAM    "rehearse-kernels"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/gzip_file.h"
-#include "base/json_stream.h"
+#include "base/json_stream_reader.h"
 #include "validate/runs/gpu_trace_steps.h"
 #include "validate/runs/kernel_names.h"
 

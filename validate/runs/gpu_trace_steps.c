@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 
 RhGpuTrace *rh_gpu_trace_new(void)
 {

@@ -14,8 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 
 #define FIELDS_MOST  12
 #define SECONDS_MOST 1e5

@@ -1,7 +1,7 @@
 #pragma once
 /* A row of measured exchanges between experts as a question to strategies/a2a_backend.h. Private to validate/. */
 #include "strategies/a2a_backend.h"
-#include "validate/cases/case_translation.h"
+#include "validate/cases/case_translation_state.h"
 
 typedef struct {
     RhCaseTranslation way;

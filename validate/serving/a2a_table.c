@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "workloads/expert_routing.h"
+#include "workloads/expert_routing_fanout.h"
 
 #define NODE_GPUS 8
 #define TIME_MOST 1e12 /* us */

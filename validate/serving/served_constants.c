@@ -1,5 +1,5 @@
 #include "validate/serving/served_constants.h"
-#include "validate/serving/served_figures.h"
+#include "validate/serving/ttft_tpot_throughput.h"
 
 #include <math.h>
 #include <stddef.h>

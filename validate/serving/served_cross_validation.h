@@ -8,7 +8,7 @@
  * (b) constants of servers that were fitted to its rows are fitted again to rows of the other groups
  *     (validate/serving/served_refit.h). A run whose server nobody else tells is not predicted. The
  *     losses of (a) are of predictions with such constants, too. */
-#include "validate/serving/served_row.h"
+#include "validate/serving/served_row_predict.h"
 
 typedef struct RhServedCross RhServedCross;
 

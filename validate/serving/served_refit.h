@@ -4,7 +4,7 @@
  * ROWS_OF_GROUP of each group, one of each in turn until there are ROWS_MOST, each of these groups
  * weighing the same. Descents begin at the same values whatever the server's file has. What else was
  * fitted, and rh_served_constant_kinds does not list, is as the server has it that this one derives from. */
-#include "validate/serving/served_row.h"
+#include "validate/serving/served_row_predict.h"
 
 typedef struct RhServedRefits RhServedRefits;
 

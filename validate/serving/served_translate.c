@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/interned_strings.h"
 #include "base/units.h"
-#include "platforms/catalogue_names.h"
-#include "validate/cases/case_translation.h"
+#include "platforms/device_name_match.h"
+#include "validate/cases/case_translation_state.h"
 
 struct RhServedTranslator {
     RhCaseFacts *facts;

@@ -7,8 +7,8 @@
 #include "base/interned_strings.h"
 #include "strategies/search/error_bar_key.h"
 #include "validate/serving/served_cross_validation.h"
-#include "validate/serving/served_row.h"
 #include "validate/serving/served_row_conflicts.h"
+#include "validate/serving/served_row_predict.h"
 
 typedef struct {
     const char *metric;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "calibrate/links/pingpong_fit.h"
-#include "validate/suites/lab_run.h"
+#include "validate/suites/emulated_network_run.h"
 #include "validate/suites/suite_private.h"
 #include "validate/suites/thresholds.h"
 

@@ -7,8 +7,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "validate/suites/deadlock.h"
-#include "validate/suites/lab_run.h"
+#include "validate/suites/deadlock_compare.h"
+#include "validate/suites/emulated_network_run.h"
 #include "validate/suites/performed_vs_rehearsed.h"
 #include "validate/suites/suite_private.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-/* Shared by the files that run a suite (suite.c, suite_predict.c, suite_perform.c); nobody else
+/* Shared by the files that run a suite (suite.c, suite_program_predictions.c, suite_perform.c); nobody else
  * includes it. */
 #include "platforms/platform.h"
 #include "sim/program.h"

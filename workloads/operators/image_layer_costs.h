@@ -25,14 +25,14 @@ void rh_step_stream(RhOps *ops, RhKernelClass cls, double per_element, double el
 /* Adds the kernel that sums the gradient of a step's bias, if it has one. */
 void rh_step_bias_gradient(RhOps *ops, const RhStepCost *at);
 
-/* --- step_convolution.c --- */
+/* --- image_convolution.c --- */
 
 /* Returns the entries of a convolution's weights, transposed or not. */
 double rh_step_conv_entries(const RhStepCost *at);
 double rh_step_conv_flops(const RhStepCost *at);
 void rh_step_conv_kernels(RhOps *ops, const RhStepCost *at, RhPass pass);
 
-/* --- step_attention.c --- */
+/* --- image_attention.c --- */
 
 /* Returns the entries of the weights that make keys and values out of another sequence, and of the
  * biases of windows by distance. */

@@ -1,7 +1,7 @@
 /* Look-up of the tables behind the bounds, and the small ones among them. */
 #include "sim/collective/step_pattern_time.h"
 #include "strategies/layer_partition.h"
-#include "strategies/search/bounds/stage_groups.h"
+#include "strategies/search/bounds/stage_comm_groups.h"
 
 #include <math.h>
 #include <string.h>

@@ -42,7 +42,7 @@ typedef struct {
 /* Key of a collective that all blocks of a stage call at once. */
 typedef struct {
     int32_t net;   /* id of the network; negative: with `stage` the hash of a placement */
-    int32_t stage; /* ~G_MAXINT32: `net` is the id of a set of groups (stage_groups.h) */
+    int32_t stage; /* ~G_MAXINT32: `net` is the id of a set of groups (stage_comm_groups.h) */
     int32_t group, op;
     double bytes;
     RhRouting routing; /* of an all-to-all that sends a token only once to a destination */
@@ -57,7 +57,7 @@ typedef struct {
     RhFold *fold;
 } RhOpenFold;
 
-typedef struct RhBackgroundFold RhBackgroundFold; /* message_fold_thread.c */
+typedef struct RhBackgroundFold RhBackgroundFold; /* background_message_fold.c */
 
 struct RhBoundCache {
     const RhProblem *c;          /* problem that is bounded: `asked`, or `evened` */
@@ -92,8 +92,9 @@ struct RhBoundCache {
     int64_t flows_steps;      /* number of instructions of all cached stage programs */
     /* RhCollectiveKey -> seconds, or for keys at ~stage RhScheduleTime per byte; owned. */
     GHashTable *collectives;
-    GHashTable *tallies;       /* RhCollectiveKey -> RhPatternTally*, owned */
-    GHashTable *group_sets;    /* description of groups -> RhStageGroups*, owned (stage_groups.h) */
+    GHashTable *tallies; /* RhCollectiveKey -> RhPatternTally*, owned */
+    GHashTable
+        *group_sets; /* description of groups -> RhStageGroups*, owned (stage_comm_groups.h) */
     GHashTable *algorithms;    /* RhCollectiveKey -> 1 + RhAlgo */
     GByteArray *learned;       /* new times of placements, for rh_bound_learn; NULL: not recorded */
     int32_t learned_alone;     /* number of uncontended times known before recording began */
@@ -202,7 +203,7 @@ RhSchedulePath *rh_bound_path_find(const RhChunkTimeTable *spans, const RhPipeli
 /* Do all instances of a kind of group in a block make their calls in step? (collective_times.c) */
 bool rh_bound_places_keep_step(const RhBoundCache *cache, const RhGroupNetwork *net);
 /* Returns a lower bound, in seconds, of the step of all layouts of this cut (space.h,
- * cut_bound.c). */
+ * partial_layout_bound.c). */
 double rh_cut_bound_s(RhBoundCache *cache, const RhLayout *cut);
 /* Returns a lower bound of the cut from its kernels alone, in a third of the time; 0 if devices
  * differ. */
@@ -270,7 +271,7 @@ double *rh_bound_path_behind_s(RhBoundCache *cache, const RhLayout *layout,
  * layout are requested. */
 const RhCommStepSet *rh_bound_comm_step_set(RhBoundCache *cache, const RhLayout *layout);
 RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *cache, const RhLayout *layout);
-/* --- layer_comm.c --- */
+/* --- layer_param_grad_comm.c --- */
 /* Returns what a layer of each kind adds to its stage's RhStageCommTime, at the least, whatever the
  * split; without ends. Owned by the bound cache. */
 const RhStageCommTime *rh_bound_layer_comm(RhBoundCache *cache, const RhLayout *layout);
@@ -318,7 +319,7 @@ double rh_bound_pair_s(RhBoundCache *cache, const RhChunkPair *pair);
 /* Returns a lower bound of rh_bound_pair_s whichever of the modules are recomputed in whichever
  * layers; the pair is one without recomputation. */
 double rh_bound_open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules);
-/* --- overlapped_pair_order.c --- */
+/* --- recompute_keeps_pair_order.c --- */
 /* Does a pair with more tasks, of the same layers, take at least as long in any state of the stage,
  * since it runs the tasks of the smaller one in their order? */
 bool rh_pair_keeps_order(const RhLayerPassPair *small, const RhLayerPassPair *large);
@@ -410,7 +411,7 @@ void rh_bound_expect_messages(RhBoundCache *cache, const RhLayout *layout);
 /* Completes the open fold if it is the layout's, so that its rehearsal can use it. */
 void rh_bound_end_fold(RhBoundCache *cache, const RhLayout *layout);
 void rh_bound_forget_fold(RhBoundCache *cache);
-/* --- group_network.c --- */
+/* --- group_placement.c --- */
 /* Returns the cost of messages between two GPUs on idle links. */
 RhLinkCost rh_link_cost(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
 static inline double rh_link_cost_s(const RhLinkCost *hop, double bytes)

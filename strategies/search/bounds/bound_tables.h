@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "sim/collective/uncontended_times.h"
-#include "sim/engine/fold_cache.h"
+#include "sim/engine/symmetry_fold_cache.h"
 #include "strategies/search/plan.h"
 #include "strategies/train/collective_algorithm_choice.h"
 #include "strategies/train/memory.h"
@@ -70,7 +70,7 @@ typedef struct {
         .tail_s = (double)-INFINITY,                                                               \
     }
 
-/* In which order pairs run, by set of recomputed modules (overlapped_pair_order.c). */
+/* In which order pairs run, by set of recomputed modules (recompute_keeps_pair_order.c). */
 typedef struct RhPairOrders RhPairOrders;
 
 /* Block costs, layer operations and times of all layouts that shard the layers in the same way. */

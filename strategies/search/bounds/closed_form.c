@@ -339,7 +339,7 @@ static double more_slots_s(const Terms *t, const RhRecomputeWork *more)
                            : slots_s(t, s, after) + t->m * more->more_s;
 }
 
-/* Gets the work where pairs may run in another order than without recomputation (overlapped_pair_order.c). */
+/* Gets the work where pairs may run in another order than without recomputation (recompute_keeps_pair_order.c). */
 static void add_open_work(Terms *t, const RhLayout *plain, const RhTables *tables,
                           const uint32_t *modules)
 {

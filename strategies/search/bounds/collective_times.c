@@ -4,7 +4,7 @@
 
 #include "base/serialize.h"
 #include "sim/collective/periodic_rank_reduction.h"
-#include "strategies/search/bounds/stage_groups.h"
+#include "strategies/search/bounds/stage_comm_groups.h"
 
 /* The builder's choice: one for all groups of a kind, the first one's. */
 RhAlgo rh_bound_algorithm(RhBoundCache *s, const RhGroupNetwork *net, int32_t group, RhOp op,

@@ -18,7 +18,7 @@
 
 #include "sim/collective/collective.h"
 #include "strategies/search/bounds/gradient_interference.h"
-#include "strategies/search/bounds/least_link_share.h"
+#include "strategies/search/bounds/guaranteed_link_share.h"
 
 /* Question about one stage: a member of its block and a link. */
 typedef struct {

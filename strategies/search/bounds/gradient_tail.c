@@ -2,7 +2,7 @@
  * gradient_interference.c says why. */
 #include "strategies/search/bounds/gradient_interference.h"
 
-#include "base/array.h"
+#include "base/typed_array.h"
 
 typedef struct {
     const RhGradientStage *s;

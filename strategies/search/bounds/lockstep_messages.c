@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/collective/collective.h"
-#include "strategies/search/bounds/message_fold_thread.h"
+#include "strategies/search/bounds/background_message_fold.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */

@@ -15,7 +15,7 @@
  * Held against rehearsals that perform every link; blocks that lie alike are left to collective_times.c. */
 #include <math.h>
 
-#include "strategies/search/bounds/least_link_share.h"
+#include "strategies/search/bounds/guaranteed_link_share.h"
 
 /* --- what a message does to the next collective --- */
 

@@ -1,7 +1,7 @@
 /* Time that communication adds to a critical path, for the closed form. */
 #include <math.h>
 
-#include "base/array.h"
+#include "base/typed_array.h"
 #include "strategies/search/bounds/segment_private.h"
 
 typedef struct {

@@ -11,7 +11,7 @@
  * A date and a budget are kept at the upper end of the step's error bar (accuracy/error_bar_record.h), as
  * levels of a service are. A batch is free within a range. Runs of more than a day are longer by what
  * failures undo (strategies/run/run_estimate.h), at rates that may be left out. */
-#include "strategies/run/training_run.h"
+#include "strategies/run/training_run_spec.h"
 #include "strategies/search/plan.h"
 
 typedef struct {

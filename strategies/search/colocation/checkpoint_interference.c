@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "sim/engine/multi_job.h"
 #include "sim/engine/workers/isolated_run.h"
 

@@ -2,7 +2,7 @@
 /* Jobs that share a fabric, with a service or without: what each step takes alone, and beside the others. */
 #include "sim/engine/multi_job.h"
 #include "strategies/search/rehearsals/rehearse.h"
-#include "strategies/serve/colocated_service.h"
+#include "strategies/serve/service_beside_jobs.h"
 
 /* One of them. Everything is borrowed; all cases have the same platform. */
 typedef struct {

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "strategies/serve/results/service_metrics.h"
 
 /* Range of simulated steps of a job whose neighbour's step is longer: all phases of the longer step

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "strategies/train/open_knob_layouts.h"
+#include "strategies/train/layout_completion.h"
 
 void rh_what_if_clear(RhWhatIfAnswer *answer)
 {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "strategies/search/funnel/similarity.h"
+#include "strategies/search/funnel/near_miss_layouts.h"
 
 static RhExpectedValue *of_kind(const GArray *foreseen, const RhLayout *l)
 {

@@ -1,8 +1,8 @@
 #include "strategies/search/funnel/forked_work.h"
 
 #include "sim/engine/workers/process_pool.h"
-#include "strategies/search/bounds/forked_collective_times.h"
-#include "strategies/search/bounds/message_fold_thread.h"
+#include "strategies/search/bounds/background_message_fold.h"
+#include "strategies/search/bounds/collective_time_cache_merge.h"
 
 typedef struct {
     RhFunnel *f;

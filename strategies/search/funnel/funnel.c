@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "strategies/search/bounds/bound_cache.h"
-#include "strategies/search/funnel/similarity.h"
+#include "strategies/search/funnel/near_miss_layouts.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
 RhLayout rh_funnel_layout(const RhFunnel *f, int32_t i)

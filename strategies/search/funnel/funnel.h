@@ -129,7 +129,7 @@ double rh_funnel_cut_off(const RhFunnel *f);
  * its bound by as much as that of the nearest row. */
 double rh_funnel_row_worth(const RhFunnel *f);
 
-/* --- funnel_later_rows.c --- */
+/* --- funnel_runners_up.c --- */
 
 /* Searches further rows after the proof: rehearses candidates in the order of their bounds, within
  * a fixed number of tasks. */
@@ -150,7 +150,7 @@ void rh_funnel_examine_candidate(RhFunnel *f, RhCandidate c);
 /* Rehearses the candidates of the queue that can be among its best. */
 void rh_funnel_run(RhFunnel *f, RhCandidateQueue *race);
 
-/* --- funnel_cut_bounds.c --- */
+/* --- funnel_partial_layout_bounds.c --- */
 
 /* Adds every cut to the main queue. */
 void rh_funnel_list_cuts(RhFunnel *f);
@@ -191,7 +191,7 @@ void rh_funnel_rehearse_batch(RhFunnel *f);
 /* Empties the batch and returns waiting candidates to the queue. */
 void rh_funnel_leave_batch(RhFunnel *f);
 
-/* --- funnel_best_rehearsal.c --- */
+/* --- funnel_verify_best.c --- */
 
 /* Starts to simulate the best entry in full, for rh_funnel_perform_best. */
 void rh_funnel_begin_performance(RhFunnel *f);

@@ -5,7 +5,7 @@
 
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/funnel/funnel.h"
-#include "strategies/search/funnel/similarity.h"
+#include "strategies/search/funnel/near_miss_layouts.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
 #define FAMILY_BATCH 2    /* candidates in a batch; one entry is searched */

@@ -5,15 +5,15 @@
  * More recomputation never saves time in one order of kernels. Where a layout fits, the same layout
  * with more recomputation is therefore left out: the smallest sets of modules that fit remain, and
  * the fewest whole layers that fit. In pairs what is recomputed may change the order
- * (bounds/overlapped_pair_order.c), so there a larger set is left out only if it keeps the order of one that
+ * (bounds/recompute_keeps_pair_order.c), so there a larger set is left out only if it keeps the order of one that
  * fits. Of whole layers the fewest that fit and all of them are listed. */
 #include <math.h>
 #include <string.h>
 
 #include "strategies/search/bounds/recompute_bound.h"
 #include "strategies/search/funnel/funnel.h"
-#include "strategies/search/funnel/similarity.h"
-#include "strategies/train/recompute_layers.h"
+#include "strategies/search/funnel/near_miss_layouts.h"
+#include "strategies/train/recompute_fewest_layers.h"
 
 typedef struct {
     RhFunnel *f;

@@ -1,6 +1,6 @@
 #include "strategies/search/rehearsals/rehearsal_queue.h"
 
-#include "base/array.h"
+#include "base/typed_array.h"
 
 typedef struct {
     RhProblem c;

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
 #include "base/serialize.h"
+#include "base/typed_array.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/serve/server_software.h"
 #include "strategies/serve/service/router.h"

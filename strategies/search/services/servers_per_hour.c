@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/csv.h"
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 
 #define HOUR_S       3600.0
 #define DAY_HOURS    24

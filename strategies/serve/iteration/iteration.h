@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/cost_tree.h"
-#include "platforms/devices/extrapolated_time.h"
+#include "platforms/devices/extrapolated_time_sum.h"
 #include "platforms/platform.h"
 #include "sim/program.h"
 #include "strategies/serve/server_software.h"

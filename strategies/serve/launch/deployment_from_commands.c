@@ -8,7 +8,7 @@
 #include "base/interned_strings.h"
 #include "base/text_input.h"
 #include "base/units.h"
-#include "strategies/serve/launch/server_commands.h"
+#include "strategies/serve/launch/server_commands_from_files.h"
 #include "strategies/serve/server_software.h"
 #include "workloads/hf_hub.h"
 #include "workloads/precision_recipe.h"

@@ -1,5 +1,5 @@
 #pragma once
-/* The deployment that commands of servers mean (server_commands.h), by the tables of their engines
+/* The deployment that commands of servers mean (server_commands_from_files.h), by the tables of their engines
  * (serving_engine.h): what serve-plan --emit prints is read back as the deployment that it was
  * printed for.
  *

@@ -1,9 +1,9 @@
 #pragma once
 /* State of reading a file for commands of servers, and how its words become commands. Private to
- * server_commands.c and server_manifest.c. */
+ * server_commands_from_files.c and server_manifest_reader.c. */
 #include "base/json.h"
-#include "base/json_build.h"
-#include "strategies/serve/launch/server_commands.h"
+#include "base/json_tree_builder.h"
+#include "strategies/serve/launch/server_commands_from_files.h"
 
 /* A word of a command, wherever it stood. */
 typedef struct {

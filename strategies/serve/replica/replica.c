@@ -1,5 +1,5 @@
 /* Sequences and blocks of a replica: who waits and who is admitted. Iterations are in
- * replica_run.c, early ends of sequences in replica_end_early.c. */
+ * replica_run.c, early ends of sequences in replica_preempt_abort.c. */
 #include <math.h>
 
 #include "base/heap.h"

@@ -135,7 +135,7 @@ static inline void rh_replica_note(const RhReplica *r, double t_s)
 }
 
 /* Decides whether waiting prompts are held back from the iteration that is planned
- * (prompt_batch_wait.c). */
+ * (prefill_delay_policy.c). */
 void rh_replica_hold_prompts(RhReplica *r);
 /* Returns the number of iterations after which that may change by itself. */
 int32_t rh_replica_held_steps(const RhReplica *r);
@@ -167,23 +167,23 @@ int32_t rh_replica_next_blocks(const RhReplica *r);
  * has if the request is too long for the model. */
 int64_t rh_replica_whole_blocks(const RhReplica *r, int32_t request);
 int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s);
-/* Create and free the prefix cache, tiers and free queue (replica_kv_cache.c). */
+/* Create and free the prefix cache, tiers and free queue (replica_prefix_cache.c). */
 void rh_replica_begin_memory(RhReplica *r);
 void rh_replica_end_memory(RhReplica *r);
 /* Look up the cached tokens of a waiting sequence, and hold those found at its admission
- * (replica_kv_cache.c). */
+ * (replica_prefix_cache.c). */
 void rh_replica_look_up(RhReplica *r, RhSequence *s);
 void rh_replica_hold_found(RhReplica *r, RhSequence *s);
 /* Sorts the waiting sequences by the pool's order at the beginning of an iteration. */
 void rh_replica_order_waiting(RhReplica *r);
 /* Preempts the sequences admitted last until all others fit with one more token
- * (replica_end_early.c). */
+ * (replica_preempt_abort.c). */
 void rh_replica_make_room(RhReplica *r);
-/* Removes the requests that were cancelled during the iteration (replica_end_early.c). */
+/* Removes the requests that were cancelled during the iteration (replica_preempt_abort.c). */
 void rh_replica_drop_leaving(RhReplica *r);
 /* Frees the blocks of sequences that ended after the last plan (RhEndedSequence). */
 void rh_replica_forget_late(RhReplica *r);
-/* Frees the blocks of a sequence's `tokens` tokens, last ones first (replica_kv_cache.c). */
+/* Frees the blocks of a sequence's `tokens` tokens, last ones first (replica_prefix_cache.c). */
 void rh_replica_let_go(RhReplica *r, int32_t sequence, int32_t blocks, int32_t tokens);
 /* Returns the sequence that ends first; there must be one. */
 RhEnding rh_replica_first_ending(const RhReplica *r);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/array.h"
+#include "base/typed_array.h"
 #include "strategies/serve/results/service_history.h"
 
 static const RhRequestRecord *served_at(const RhServiceResult *result, guint i)

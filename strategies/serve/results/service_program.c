@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "sim/collective/collective.h"
 #include "strategies/serve/iteration/speculation.h"
 

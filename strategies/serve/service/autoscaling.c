@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 
 #define TARGET                                                                                     \
     2 /* requests per replica: Ray Serve's default since 2.32 (docs.ray.io, advanced autoscaling) */

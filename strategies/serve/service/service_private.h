@@ -4,7 +4,7 @@
 #include "sim/event_queue.h"
 #include "strategies/serve/cache/prompt_prefixes.h"
 #include "strategies/serve/replica/replica.h"
-#include "strategies/serve/replica/replica_traffic.h"
+#include "strategies/serve/replica/replica_internode_flows.h"
 #include "strategies/serve/service/autoscaling.h"
 #include "strategies/serve/service/router.h"
 #include "strategies/serve/service/service.h"
@@ -140,7 +140,7 @@ void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s);
 /* It has an outcome: whoever waits for that goes on. */
 void rh_service_over(RhServiceClock *c, int32_t request, double t_s);
 
-/* --- service_trainer_pacer.c --- */
+/* --- service_request_pacing.c --- */
 
 /* Sends what the pacer releases at t_s; without a pacer nothing. */
 void rh_service_pacer_release(RhServiceClock *c, double t_s);
@@ -199,7 +199,7 @@ void rh_service_window_mark(RhServiceClock *c, double t_s);
 /* All has ended; servers and their scaling are still there. */
 void rh_service_window_close(RhServiceClock *c);
 
-/* --- service_end.c --- */
+/* --- service_totals.c --- */
 
 /* Does its cache remember prompts? */
 bool rh_service_remembers(const RhServiceClock *c, const RhServicePool *stage);

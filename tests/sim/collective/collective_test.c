@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/collective/algorithm.h"
+#include "sim/collective/algorithm_interface.h"
 #include "tests/kit/collective_kit.h"
 
 /* --- real data: each member a buffer of chunks; a step reads a snapshot, then writes --- */

@@ -1,7 +1,7 @@
 #include "tests/kit/engine_kit.h"
 
 #include "sim/engine/folded_network.h"
-#include "sim/engine/jitter.h"
+#include "sim/engine/jitter_expected_delay.h"
 #include "sim/engine/program_flows.h"
 #include "sim/engine/symmetry_fold.h"
 

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/critical_path.h"
 #include "sim/engine/workers/isolated_run.h"
 #include "sim/import/chakra_node.h"
 #include "sim/import/imported_trace.h"
+#include "sim/uncontended_critical_path.h"
 #include "tests/kit/program_kit.h"
 #include "tests/kit/train_kit.h"
 

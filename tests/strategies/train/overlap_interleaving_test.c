@@ -1,7 +1,7 @@
 /* Pairs: the forward of one micro-batch beside the backward of another. */
 #include <string.h>
 
-#include "sim/critical_path.h"
+#include "sim/uncontended_critical_path.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

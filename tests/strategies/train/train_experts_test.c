@@ -1,7 +1,7 @@
 /* The programs of models with experts: what is sent where, what is computed there, and what a rank holds. */
 #include <string.h>
 
-#include "sim/critical_path.h"
+#include "sim/uncontended_critical_path.h"
 #include "strategies/train/memory.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

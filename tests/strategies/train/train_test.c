@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/collective/collective.h"
-#include "sim/critical_path.h"
+#include "sim/uncontended_critical_path.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/schedules/schedule.h"
 #include "tests/kit/testkit.h"

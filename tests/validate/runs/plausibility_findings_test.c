@@ -1,6 +1,6 @@
 /* Findings on measured runs: what belongs to the job passes, what cannot be is told. */
+#include "validate/runs/benchmark_plausibility.h"
 #include "validate/runs/run_plausibility.h"
-#include "validate/runs/service_plausibility.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Layouts for the sizes that a job may shrink to. */
-#include "base/array.h"
+#include "base/typed_array.h"
 #include "strategies/search/capacity/elastic_plan.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

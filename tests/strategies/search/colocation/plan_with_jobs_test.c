@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "strategies/search/colocation/plan_with_jobs.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

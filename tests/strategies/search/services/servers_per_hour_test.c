@@ -2,8 +2,8 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/typed_array.h"
 #include "strategies/search/services/servers_per_hour.h"
 #include "tests/kit/testkit.h"
 

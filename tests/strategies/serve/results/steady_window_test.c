@@ -1,7 +1,7 @@
 /* Rates and prices are of the steady stretch of a run: how many requests were played does not change them. */
 #include <math.h>
 
-#include "strategies/serve/results/overload_check.h"
+#include "strategies/serve/results/overload_patient_clients.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "tests/kit/serve_kit.h"
 
