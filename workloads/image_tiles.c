@@ -2,9 +2,20 @@
  * (Dryden et al. 2019, arXiv 1903.06681, section III). Windows at a tile's edge reach into its
  * neighbours by half their extent (MPI4DL's conv_spatial and Pool, github.com/OSU-Nowlab/MPI4DL 998d9ad,
  * src/torchgems/spatial.py). Norms are of a rank's own tiles, as there. */
+#include <math.h>
 #include <string.h>
 
 #include "workloads/image_layer_graph.h"
+#include "workloads/operator_costs.h"
+
+int32_t rh_slice_across(RhSlice slice, int32_t tiles)
+{
+    int32_t side = (int32_t)lround(sqrt(tiles));
+    return slice == RH_SLICE_VERTICAL ? tiles
+           : slice != RH_SLICE_SQUARE ? 1
+           : side * side == tiles     ? side
+                                      : 0;
+}
 
 static int32_t extent(const RhLayerStep *step, int side)
 {

@@ -2,8 +2,6 @@
  * file (workloads/operators/) knows what it costs. Formulas: docs/theory/workload.md. */
 #include "workloads/operator_costs.h"
 
-#include <math.h>
-
 #include "base/error.h"
 #include "workloads/operators/operator.h"
 
@@ -93,15 +91,6 @@ bool rh_block_replays_whole(const RhModel *model, const RhLayerKind *kind, RhBlo
     const RhOperator *outer = block == RH_BLOCK_MIXER ? kind->mixer : kind->ffn;
     uint32_t modules = modules_of(inner) | modules_of(outer);
     return ((uint32_t)shard->recompute & modules & WHOLE_MODULES) != 0;
-}
-
-int32_t rh_slice_across(RhSlice slice, int32_t tiles)
-{
-    int32_t side = (int32_t)lround(sqrt(tiles));
-    return slice == RH_SLICE_VERTICAL ? tiles
-           : slice != RH_SLICE_SQUARE ? 1
-           : side * side == tiles     ? side
-                                      : 0;
 }
 
 int64_t rh_shard_tokens(const RhShard *shard)

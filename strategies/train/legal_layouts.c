@@ -46,15 +46,6 @@ void rh_train_complete(const RhProblem *c, RhLayout *l)
         l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
 }
 
-RhSlice rh_train_slice(const RhProblem *c, const RhLayout *l)
-{
-    if (l->cp == 1)
-        return RH_SLICE_NONE;
-    if (l->slice != RH_SLICE_NONE || !rh_model_sees_pictures(c->model))
-        return l->slice;
-    return rh_slice_across(RH_SLICE_SQUARE, l->cp) > 0 ? RH_SLICE_SQUARE : RH_SLICE_HORIZONTAL;
-}
-
 /* Largest number of replicas of any class of parameters. */
 static int32_t replicas_most(const RhLayout *l)
 {

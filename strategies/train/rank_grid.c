@@ -182,6 +182,15 @@ int32_t rh_train_expert_tensor(const RhLayout *layout)
     return layout->etp > 0 ? layout->etp : layout->tp;
 }
 
+RhSlice rh_train_slice(const RhProblem *c, const RhLayout *l)
+{
+    if (l->cp == 1)
+        return RH_SLICE_NONE;
+    if (l->slice != RH_SLICE_NONE || !rh_model_sees_pictures(c->model))
+        return l->slice;
+    return rh_slice_across(RH_SLICE_SQUARE, l->cp) > 0 ? RH_SLICE_SQUARE : RH_SLICE_HORIZONTAL;
+}
+
 bool rh_train_spreads_experts(const RhLayout *layout)
 {
     return layout->ep > 1 || rh_train_expert_tensor(layout) != layout->tp;

@@ -88,6 +88,21 @@ static void twins_sum_their_parts(void)
     CU_ASSERT_TRUE(train_buffers(p, 1, RH_LANE_DP, RH_OP_ALL_REDUCE) > 0);
 }
 
+/* Pairs of inner stages count from a rank of their own, in files too. */
+static void pairs_are_kept_in_files(void)
+{
+    g_auto(TrainKit) k = pictures("h100-sxm:4x2", 8);
+    g_autoptr(RhProgram) p = train_build(&k, layouts[0]);
+    g_autofree char *text = rh_program_to_json(p);
+    g_autoptr(RhJson) doc = rh_json_parse("p.json", text, strlen(text), NULL);
+    g_autoptr(RhProgram) q = rh_program_from_json(doc, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(q);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"origin\":2"));
+    CU_ASSERT_TRUE(rh_program_same_places(p, q));
+    g_autofree char *again = rh_program_to_json(q);
+    CU_ASSERT_STRING_EQUAL(text, again);
+}
+
 static void folded_is_unfolded_and_no_bound_is_above(void)
 {
     static const char *const platforms[] = {"h100-sxm:4x2,nvlink:450GB/s,ib:100Gb/s",
@@ -138,6 +153,7 @@ int main(void)
                         (RhTest[]){{"parameters_count_twice_and_activations_once",
                                     parameters_count_twice_and_activations_once},
                                    {"twins_sum_their_parts", twins_sum_their_parts},
+                                   {"pairs_are_kept_in_files", pairs_are_kept_in_files},
                                    {"folded_is_unfolded_and_no_bound_is_above",
                                     folded_is_unfolded_and_no_bound_is_above},
                                    {"what_it_cannot_is_refused", what_it_cannot_is_refused},
