@@ -38,12 +38,14 @@ static void append_reach(GString *out, const RhMemoryFit *f)
 }
 
 /* "63.6 of 79.1 GiB per GPU, over 99 % likely" */
-static void append_use(GString *out, const RhRehearsal *r)
+static void append_use(GString *out, const RhMemoryFit *f)
 {
+    const RhRehearsal *r = f->r;
+    bool shared = rh_clients_share(&f->q->c->job.clients);
     g_autofree char *peak = rh_text_number(rh_text_gib(r->memory.peak_bytes), 3);
     g_autofree char *all = rh_text_number(rh_text_gib(r->memory_capacity_bytes), 3);
     g_autofree char *odds = rh_report_odds_brief(r);
-    g_string_append_printf(out, "%s of %s GiB per GPU", peak, all);
+    g_string_append_printf(out, "%s of %s GiB per %s", peak, all, shared ? "process" : "GPU");
     if (odds && r->fits)
         g_string_append_printf(
             out, ", %.*s", (int)(strlen(odds) - (g_str_has_suffix(odds, " to fit") ? 7 : 0)), odds);
@@ -60,7 +62,7 @@ static void append_first(GString *out, const RhMemoryFit *f)
         g_string_append(line, fits         ? "fits: "
                               : f->r->fits ? "may not fit: needs "
                                            : "does not fit: needs ");
-        append_use(line, f->r);
+        append_use(line, f);
         if (fits)
             append_reach(line, f);
     }

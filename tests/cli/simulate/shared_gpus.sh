@@ -18,3 +18,4 @@ try simulate -w gpt2 -p dgx-a100 --global-batch 128 --seq 1024 -q -s tp2,mb1 --s
 try simulate -w resnet-50 -p dgx-1 --global-batch 1024 --stack horovod -q -s zero0,mb32 --set clients=4
 try serve-simulate -w llama-3.1-8b -p dgx-a100 -s tp1 --rate 1 --lengths in=100,out=10 --set clients=4
 rehearse simulate "${job[@]}" -s zero0,mb32 --set clients=4 --json | grep -E 'gpus_count|gpu_busy_frac|"clients'
+rehearse memory -w resnet-50 -p dgx-a100 --gpus 8 --stack horovod -q --set clients=4 | sed -n 1p
