@@ -127,8 +127,8 @@ static void append_ties(GString *out, const RhPlan *plan)
     if (text->len > 0)
         g_string_append_printf(
             text,
-            " take%s at most %.1f %% longer than #1, less than the error bar, so any of "
-            "them may be the fastest: measure them, or take #%u, the simplest to set up",
+            " take%s at most %.1f %% longer than #1, within the error bar: measure "
+            "them, or take #%u, the simplest",
             count == 1 ? "s" : "", 100 * most, simplest + 1);
     append_line(out, "too close to rank", text);
 }

@@ -101,7 +101,7 @@ static void append_why(GString *out, const RhPlan *plan)
     g_autofree char *reason = rh_report_reason(g_ptr_array_index(plan->entries, 0),
                                                g_ptr_array_index(plan->entries, 1), "#2");
     if (reason)
-        rh_report_append_labelled(out, "why #1 is predicted to be faster than #2", reason);
+        rh_report_append_labelled(out, "why #1 is ahead of #2", reason);
 }
 
 /* Appends which plans were simulated with merged ranks, and why. */
@@ -185,11 +185,11 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
         g_string_printf(text, "%s divisions of the model, %s examined; of their layouts ", cuts,
                         opened);
     }
-    g_string_append_printf(
-        text, "%s valid layouts, %s fit%s, %s simulated%s%s%s%s; ", legal, fit, within, rehearsed,
-        style->timeless ? "" : " in\u00a0", style->timeless ? "" : reserved,
-        style->timeless ? "" : "\u00a0s",
-        plan->proved ? ", the others excluded by lower bounds of their step times" : "");
+    g_string_append_printf(text, "%s valid layouts, %s fit%s, %s simulated%s%s%s%s; ", legal, fit,
+                           within, rehearsed, style->timeless ? "" : " in\u00a0",
+                           style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s",
+                           plan->proved ? ", the others excluded by lower bounds of their steps"
+                                        : "");
     append_too_large(text, plan);
     append_lost(text, plan);
     rh_report_append_proof(text, plan, options, style->verbosity > 0);

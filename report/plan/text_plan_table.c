@@ -236,8 +236,8 @@ static void add_footnotes(GString *notes, const RhPlan *plan, const RhPlanOption
         g_strdup_printf("each row is the best of layouts that differ only in %s", varied);
     if (rehearsed > 0)
         add_note(notes,
-                 "wait %: share of the step that GPUs wait for other pipeline stages (bubble "
-                 "and imbalance); comm %: share of exposed communication");
+                 "wait %, comm %: shares of the step in waits for other pipeline stages (bubble "
+                 "and imbalance) and in exposed communication");
     if (rehearsed < plan->entries->len)
         add_note(notes, ">=: a lower bound of the step; that layout was not simulated");
     if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan))

@@ -33,7 +33,7 @@ static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *
     guint rows = plan->beside ? (guint)options->top : plan->entries->len;
     bool each = options->variants || options->every_row || plan->beside;
     g_string_append_printf(
-        text, "proved, of simulated times: %sno other layout%s is faster than #%u by more than",
+        text, "proved for simulated times: %sno other layout%s is faster than #%u by more than",
         each && !options->variants ? "except variants of these rows " : "",
         rh_report_margin_bytes(plan) > 0 ? " with that margin" : "", each ? rows : 1);
 }

@@ -120,25 +120,33 @@ static double searched_every_s(const RhTrainingRun *run, double near_s)
     return exp((low + high) / 2);
 }
 
-/* Time of a run in `parts` equal intervals of work, each with its checkpoint. */
-static double time_in_parts_s(const RhTrainingRun *run, double parts)
+/* Time of a run with a checkpoint after each `every_s` of work, and at its end. */
+static double time_every_s(const RhTrainingRun *run, double every_s)
 {
-    double every_s = run->work_s / parts;
     if (!is_closed(run))
         return mean_time_s(run, every_s, search_runs_of(run, every_s));
     RhIntervalProblem p = interval_problem(run);
-    return parts * rh_interval_expected_s(&p, every_s * (1 + run->jitter_frac));
+    double times = 1 + run->jitter_frac, whole = floor(run->work_s / every_s * (1 + 1e-12));
+    double rest_s = fmax(run->work_s - whole * every_s, 0);
+    return whole * rh_interval_expected_s(&p, every_s * times) +
+           (rest_s > 1e-9 * run->work_s ? rh_interval_expected_s(&p, rest_s * times) : 0);
 }
 
-/* Cuts the work into equal intervals, as many as make the run shortest near `every_s`: a short last
+/* Cuts the work into equal intervals near `every_s`, where that makes the run shorter: a short last
  * interval costs a checkpoint for little work. */
 static double equal_parts_s(const RhTrainingRun *run, double every_s)
 {
-    double fewer = fmax(floor(run->work_s / every_s), 1);
-    if (run->work_s / (fewer + 1) < least_every_s(run) ||
-        time_in_parts_s(run, fewer) <= time_in_parts_s(run, fewer + 1))
-        return run->work_s / fewer;
-    return run->work_s / (fewer + 1);
+    double fewer = fmax(floor(run->work_s / every_s), 1), best_s = fmin(every_s, run->work_s);
+    double least_s = time_every_s(run, best_s);
+    for (double parts = fewer; parts <= fewer + 1; parts++) {
+        double one_s = run->work_s / parts;
+        double time_s = one_s < least_every_s(run) ? HUGE_VAL : time_every_s(run, one_s);
+        if (time_s < least_s) {
+            least_s = time_s;
+            best_s = one_s;
+        }
+    }
+    return best_s;
 }
 
 static double every_of(const RhTrainingRun *run, const RhRunResult *out)
