@@ -61,7 +61,7 @@ static const char *part_of(const RhEvaluatedRun *row)
         return weaker[row->standing];
     if (row->fitted)
         return "used for fitting";
-    return row->stands_in ? "held out, setup approximated" : "held out, setup known";
+    return row->stands_in ? "held out, setup assumed" : "held out, setup known";
 }
 
 /* Group of a row by evidence: devices and versions of an engine that some constant was fitted to,

@@ -221,7 +221,7 @@ static void append_groups(GString *out, const RhEvaluation *evaluation, bool ver
             out,
             "held out: no constant was fitted to these runs; setup known: their "
             "publication says all that their time depends on, and all of it is modelled; "
-            "setup approximated: a setting is not said or not modelled, and the closest one "
+            "setup assumed: a setting is not said or not modelled, and the closest one "
             "was simulated",
             2, 79);
     if (verbose)
