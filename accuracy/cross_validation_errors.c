@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 const char *rh_stratum_name(RhStratum stratum)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "accuracy/error_bar_record.h"
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 
 #define RIVALS_LEAST 4 /* rows of a comparison of ranks: docs/guide/cli.md */
 

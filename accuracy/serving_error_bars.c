@@ -3,7 +3,7 @@
 
 #include "accuracy/cross_validation_errors.h"
 #include "accuracy/error_bar_record.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)
 {

@@ -8,7 +8,7 @@
  * defines event_heap_push(heap, event) and event_heap_remove(heap, i), `heap` being a GArray of
  * Event. Remove index 0 for the least. The order in which elements leave is defined if no two are
  * equal. */
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 /* Defines PREFIX_fill(owner, heap, count, at, item), which puts an element into a hole at an index of
  * a heap of `count` elements, and its two halves, PREFIX_rise and PREFIX_sink, which move the hole

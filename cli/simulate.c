@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "cli/inputs/inputs.h"
 #include "cli/multi_job/multi_job.h"
 #include "cli/output/launch_files.h"

@@ -217,13 +217,12 @@ static void append_groups(GString *out, const RhEvaluation *evaluation, bool ver
     }
     rh_table_append(table, out, "");
     if (has_nearest(evaluation))
-        rh_text_wrap(
-            out,
-            "held out: no constant was fitted to these runs; setup known: their "
-            "publication says all that their time depends on, and all of it is modelled; "
-            "setup assumed: a setting is not said or not modelled, and the closest one "
-            "was simulated",
-            2, 79);
+        rh_text_wrap(out,
+                     "held out: no constant was fitted to these runs; setup known: their "
+                     "publication says all that their time depends on, and all of it is modelled; "
+                     "setup assumed: a setting is not said or not modelled, and the closest one "
+                     "was simulated",
+                     2, 79);
     if (verbose)
         g_string_append(out, "tau: Kendall's, of layouts of one job; regret: how much slower the "
                              "predicted best is\n");

@@ -242,7 +242,7 @@ static void append_change(GString *out, const RhMemoryFit *f, const RhSmallestCh
         g_autofree char *safe = rh_text_number(rh_text_gib(f->q->safe_bytes), 3);
         g_string_append_printf(line,
                                "; %" G_GINT64_FORMAT " GPUs are too few: they need at least %s GiB "
-                               "each, and %s is the most that --risk accepts",
+                               "each, and --risk allows %s",
                                change->short_value, lacks, safe);
     }
     rh_text_wrap(out, line->str, 4, 79);

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
+#include "base/garray_access.h"
 #include "base/text_table.h"
-#include "base/typed_array.h"
 #include "report/format.h"
 #include "report/json_common.h"
 #include "report/multi_job.h"

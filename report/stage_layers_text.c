@@ -1,5 +1,5 @@
 /* Writes how many layers each pipeline stage holds. */
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "report/report.h"
 #include "strategies/layer_partition.h"
 

@@ -308,7 +308,7 @@ typedef struct {
 RhBoundTimes rh_bundle_bounds(const RhProgram *p, const RhDevice *device, int32_t bundle);
 
 /* Returns the seconds of a bundle on a device: kernels plus a gap after each; where processes share
- * the device, beside the same work of the others (platforms/devices/gpu_clients.h). */
+ * the device, beside the same work of the others (platforms/devices/gpu_sharing.h). */
 double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bundle);
 
 /* --- files: JSON round-trips exactly (rehearse.program/1); GOAL is the text form of LogGOPSim and

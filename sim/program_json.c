@@ -29,8 +29,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/garray_access.h"
 #include "base/nearest_names.h"
-#include "base/typed_array.h"
 #include "sim/program.h"
 
 #define SCHEMA      "rehearse.program/1"

@@ -123,8 +123,8 @@ char *rh_knob_title_states(const RhKnob *knob, const RhLayout *l)
     if (l->states == RH_PLACE_DEVICE)
         return NULL;
     return l->states_percent == 100
-               ? g_strdup_printf("states on %s", place)
-               : g_strdup_printf("%d %% of states on %s", l->states_percent, place);
+               ? g_strdup_printf("optimizer states on %s", place)
+               : g_strdup_printf("%d %% of optimizer states on %s", l->states_percent, place);
 }
 
 char *rh_knob_title_weights(const RhKnob *knob, const RhLayout *l)

@@ -7,12 +7,12 @@
 #include "base/interned_strings.h"
 #include "base/json.h"
 #include "base/nearest_names.h"
+#include "workloads/config_quantization.h"
 #include "workloads/hf_hub.h"
 #include "workloads/hf_hub_table.h"
 #include "workloads/model_private.h"
 #include "workloads/multimodal_decoders.h"
 #include "workloads/precision_recipe.h"
-#include "workloads/stored_weight_format.h"
 
 static double version_of(RhJson *doc, const RhJsonNode *root)
 {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 
 static gint by_bytes(gconstpointer a, gconstpointer b)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 #include "calibrate/fit/sample_sufficiency.h"
 #include "calibrate/kernels/raw_samples_device.h"
 #include "calibrate/kernels/unfitted_kernel_errors.h"

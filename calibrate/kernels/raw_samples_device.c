@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 #include "calibrate/kernels/kernels_fit.h"
 #include "platforms/device_name_match.h"
 #include "platforms/platform.h"

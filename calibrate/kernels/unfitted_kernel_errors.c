@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 typedef struct {
     const GPtrArray *raws;

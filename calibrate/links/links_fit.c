@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 #include "calibrate/kernels/raw_samples_device.h"
 #include "calibrate/links/links_rates.h"
 #include "platforms/fabric/nccl_protocol.h"

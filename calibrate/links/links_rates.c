@@ -4,8 +4,8 @@
 #include <gsl/gsl_statistics.h>
 #include <string.h>
 
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 #include "platforms/platform_constants.h"
 
 /* Rates of one kind at its largest size. */

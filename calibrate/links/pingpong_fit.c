@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "platforms/platform_constants.h"
 
 #define ROWS_LEAST       6

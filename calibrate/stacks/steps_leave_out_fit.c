@@ -1,6 +1,6 @@
 #include "calibrate/stacks/steps_leave_out_fit.h"
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 struct RhStepsHeldOut {
     RhStepModel *model;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 #define SETTLED       3e-3 /* relative change of every constant from round to round */
 #define NUDGE         0.03 /* of a constant, for its derivative */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/rehearsals/rehearse.h"
 

@@ -1,5 +1,5 @@
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 #include "calibrate/surfaces/surfaces_private.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "calibrate/surfaces/surfaces_private.h"
 
 /* Median time of small products beyond which a table was timed as a host launches kernels one by

@@ -14,7 +14,7 @@
 #include "strategies/search/error_bar_key.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/train.h"
-#include "validate/runs/plausibility_findings.h"
+#include "validate/runs/finding_texts.h"
 #include "validate/runs/run_plausibility.h"
 
 /* The log among the files of --from, beside which a launch may stand; NULL: none. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 #include "base/units.h"
 #include "cli/explain/explain_memory.h"
 #include "cli/explain/explain_private.h"
@@ -23,7 +23,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/search/explain/cost_term_tasks.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 /* Reads the words of the recorded command line that bound the search; they were checked then. */
 static void read_bounds(RhExplanation *e)

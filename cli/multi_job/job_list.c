@@ -1,7 +1,7 @@
 #include "cli/multi_job/job_list.h"
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "base/units.h"
 #include "cli/output/terminal.h"
 #include "cli/unused_settings.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "cli/multi_job/job_list.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"

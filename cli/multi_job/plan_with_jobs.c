@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/search/colocation/plan_with_jobs.h"
 
 bool rh_plan_with_jobs_check(const RhArguments *a, GError **error)

@@ -1,7 +1,7 @@
 #include "cli/plan/inert_limits.h"
 
 #include "accuracy/error_bar_record.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "cli/output/terminal.h"
 #include "strategies/search/error_bar_key.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "cli/inputs/inputs.h"
 #include "cli/multi_job/plan_with_jobs.h"
 #include "cli/output/launch_files.h"
@@ -25,7 +25,7 @@
 #include "strategies/search/colocation/plan_with_jobs.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/unsearched_changes.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 /* --- options to RhPlanOptions --- */
 

@@ -13,7 +13,7 @@
 #include "report/format.h"
 #include "strategies/search/error_bar_key.h"
 #include "strategies/train/stream_memory_pools.h"
-#include "validate/runs/plausibility_findings.h"
+#include "validate/runs/finding_texts.h"
 #include "validate/runs/run_plausibility.h"
 
 /* The part of the predicted peak that a log's peak covers. */

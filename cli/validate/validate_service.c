@@ -15,7 +15,7 @@
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "validate/runs/benchmark_plausibility.h"
-#include "validate/runs/plausibility_findings.h"
+#include "validate/runs/finding_texts.h"
 #include "validate/runs/service_result.h"
 
 #define HEAD_BYTES   65536

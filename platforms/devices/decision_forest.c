@@ -1,6 +1,6 @@
 #include "platforms/devices/decision_forest.h"
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 RhForest *rh_forest_new(void)
 {

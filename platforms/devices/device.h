@@ -21,7 +21,7 @@
 #include "platforms/devices/calibrated_range.h"
 #include "platforms/devices/custom_allreduce.h"
 #include "platforms/devices/gemm_correction.h"
-#include "platforms/devices/gpu_clients.h"
+#include "platforms/devices/gpu_sharing.h"
 #include "platforms/devices/kernel.h"
 #include "platforms/devices/time_surface.h"
 

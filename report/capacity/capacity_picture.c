@@ -1,6 +1,6 @@
 #include "report/capacity/capacity_picture.h"
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "report/format.h"
 #include "report/pictures/tradeoff_chart.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "platforms/platform_constants.h"
 #include "report/format.h"
 

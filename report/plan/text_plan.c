@@ -134,7 +134,7 @@ static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle 
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *odds = style->verbosity > 0 ? rh_report_odds(r) : rh_report_odds_brief(r);
     g_autofree char *line = g_strdup_printf(
-        "%s: %s/step (%.1f %% faster), %.1f of %.1f GiB, %s; --risk %.0f%% ranks it", title, step,
+        "%s: %s/step (%.1f %% faster), %.1f of %.1f GiB, %s; --risk %.0f%% admits it", title, step,
         100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
         rh_text_gib(r->memory_capacity_bytes), odds, ceil(100 * r->risk_frac));
     rh_report_append_labelled(out, row ? "!" : "faster, but may not fit", line);

@@ -243,7 +243,9 @@ static void add_footnotes(GString *notes, const RhPlan *plan, const RhPlanOption
     if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan))
         add_note(notes, variants);
     if (plan->families->len > 0)
-        add_note(notes, "rows marked -: the best layout of a kind that no numbered row is of");
+        add_note(
+            notes,
+            "rows marked -: the best layout of each kind that is missing from the numbered rows");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)

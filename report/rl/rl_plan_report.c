@@ -303,7 +303,7 @@ static void append_table(GString *out, const RhRlAnswer *a)
         "  rows by step time: for each placement and ahead the fastest split of the GPUs, and the fastest other splits; "
         "* Pareto-optimal in step time and staleness; ahead: steps that generation may "
         "run ahead of training (0.5: by half a batch); train:gen: GPUs; the trainer's seconds: train (forward "
-        "passes and updates), weights (sending them), wait (for answers); stale: mean "
+        "passes and updates), weights (to the servers, and models from host memory), wait (for answers); stale: mean "
         "staleness",
         2, 79);
     append_placements(out, a, rows);

@@ -412,9 +412,9 @@ char *rh_report_chance(const RhServePlanOptions *o, bool parted)
 static void append_price(GString *out, const RhServeQuestion *q)
 {
     if (q->q->c->platform->price_usd_per_gpu_hour.value <= 0)
-        g_string_append_printf(out,
-                               "price unknown: --price 2.50USD gives the cost per million %s\n",
-                               rh_model_makes_tokens(q->q->c->model) ? "tokens" : "requests");
+        g_string_append_printf(
+            out, "price unknown: --price 2.50USD (of a GPU-hour) gives the cost per million %s\n",
+            rh_model_makes_tokens(q->q->c->model) ? "tokens" : "requests");
 }
 
 /* Appends commands for the best, at the given or found rate. */

@@ -1,5 +1,5 @@
 /* Draws the deployments of a plan: throughput of a GPU against time per token. */
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "report/format.h"
 #include "report/pictures/tradeoff_chart.h"
 #include "report/serve/serve_words.h"

@@ -1,6 +1,6 @@
 /* Writes how many servers each hour of a day wants. */
+#include "base/garray_access.h"
 #include "base/text_table.h"
-#include "base/typed_array.h"
 #include "report/capacity/capacity.h"
 #include "report/format.h"
 #include "report/json_common.h"

@@ -1,7 +1,7 @@
 /* Draws the fraction of requests within a time, over a logarithmic axis of times, with levels. */
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "base/units.h"
 #include "report/pictures/svg.h"
 #include "report/serve/service_pictures.h"

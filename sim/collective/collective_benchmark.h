@@ -4,7 +4,7 @@
  *
  *     RhCollectiveBenchmark benchmark = {RH_OP_ALL_REDUCE, 64, 8};      64 ranks on 8 nodes, side by side
  *     RhCollectivePoint point = rh_collective_point(&benchmark, 1e9, platform); */
-#include "sim/collective/point_to_point_time.h"
+#include "sim/collective/osu_message_times.h"
 
 /* A collective and its callers: ranks fill the first nodes of the platform, equally many on each. */
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/map64.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 /* A step of a pattern, and the steps that move at the same time: those of its family in its
  * role. */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/engine/exec_private.h"
 #include "sim/engine/prune_dominated_links.h"
 

@@ -2,7 +2,7 @@
 /* State shared by the files of the executor. Private to them. */
 #include <gsl/gsl_rng.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/engine/exec.h"
 #include "sim/engine/jitter_expected_delay.h"
 #include "sim/engine/timers.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/equivalent_rank_blocks.h"
 #include "sim/map64.h"
 

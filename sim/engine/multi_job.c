@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/garray_access.h"
 #include "base/serialize.h"
-#include "base/typed_array.h"
 #include "sim/engine/workers/process_pool.h"
 
 typedef struct {

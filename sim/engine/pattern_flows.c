@@ -1,6 +1,6 @@
 /* Flows of a traffic: the bytes of its patterns on links. */
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/engine/program_flows.h"
 #include "sim/map64.h"
 #include "sim/tier_copy.h"

@@ -1,6 +1,6 @@
 #include "sim/engine/prune_dominated_links.h"
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 /* A class of flows on a link. */
 typedef struct {

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/engine/exec.h"
 #include "sim/memory_ledger.h"
 

@@ -4,7 +4,7 @@
  * it and flows that do not need not be distinguished (symmetry_fold.h). */
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/engine/program_flows.h"
 
 static bool joins_switches(const RhTraffic *t, RhLink link)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/collective/collective.h"
 #include "sim/import/imported_trace.h"
 #include "sim/map64.h"

@@ -8,7 +8,7 @@
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/memory_smallest.h"
 #include "strategies/train/block_cost.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
 {

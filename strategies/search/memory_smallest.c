@@ -4,7 +4,7 @@
 
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/space.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 RhTrainingStates rh_training_states(const RhProblem *c)
 {

@@ -1,7 +1,7 @@
 /* Adds the layers of a stage as tasks, with their dependencies. */
 #include <string.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/collective/collective.h"
 #include "strategies/train/build_private.h"
 

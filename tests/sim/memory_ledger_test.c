@@ -248,12 +248,18 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
             drawn.weights = drawn.kv == RH_CONTEXT_GATHER ? RH_PLACE_NVME : RH_PLACE_HOST;
         }
     }
-    if (drawn.codec == RH_CODEC_NONE && l->pp > 1 && drawn.vpp == 1 && drawn.zero < 3) {
+    if (drawn.codec == RH_CODEC_NONE && l->pp > 1 && drawn.schedule == RH_PIPELINE_1F1B &&
+        drawn.vpp == 1 && drawn.zero < 3) {
         drawn.vpp = 2; /* no draw more */
         drawn.zero = 0;
         drawn.schedule = RH_PIPELINE_GEMS;
     }
     drawn = rh_train_canonical(&k->c, &drawn);
+    if (drawn.schedule == RH_PIPELINE_GEMS && !rh_train_legal(&k->c, &drawn, NULL)) {
+        drawn.states = drawn.weights = RH_PLACE_DEVICE; /* two copies leave nothing to share out */
+        drawn.states_percent = 0;
+        drawn = rh_train_canonical(&k->c, &drawn);
+    }
     if (rh_train_legal(&k->c, &drawn, NULL))
         *l = drawn;
 }

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
-#include "base/typed_array.h"
 #include "calibrate/stacks/steps_leave_out_fit.h"
 
 #define FITTED_STACK "megatron" /* whose constants published-steps.csv tells */

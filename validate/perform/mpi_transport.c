@@ -2,7 +2,7 @@
 
 #include <glib.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 #define PIECE_BYTES ((int64_t)4 << 20)
 #define SPARE_MAX   64 /* buffers kept for reuse */

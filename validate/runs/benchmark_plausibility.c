@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "validate/runs/plausibility_findings.h"
+#include "validate/runs/finding_texts.h"
 
 /* Factor by which tokens per second and requests per second may differ from each other: runs that
  * were cut off count one of them to the end. Assumed. */

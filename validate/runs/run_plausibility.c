@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "report/format.h"
 #include "strategies/search/rehearsals/rehearse.h"
-#include "validate/runs/plausibility_findings.h"
+#include "validate/runs/finding_texts.h"
 
 /* Frameworks count the products of causal attention whole or half, so their FLOPs differ by less
  * than this factor. */

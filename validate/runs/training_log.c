@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 #define FIELDS_MOST  12
 #define SECONDS_MOST 1e5

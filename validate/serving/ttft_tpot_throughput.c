@@ -1,6 +1,6 @@
 #include "validate/serving/ttft_tpot_throughput.h"
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/serve/results/service_metrics.h"
 
 void rh_served_means(const RhServiceResult *result, double *ttft_mean_s, double *tpot_mean_s)

@@ -7,8 +7,8 @@ const RhRlPlacement rh_rl_placement_async = {
     .name = "async",
     .title = "asynchronous",
     .about =
-        "generation runs `ahead` steps in advance: the trainer waits for an empty queue, servers for a "
-        "full one; long answers go on beside the next ones",
+        "generation runs `ahead` steps in advance: the trainer waits while the queue is empty, servers "
+        "while it is full; long answers keep running beside those of the next batch",
     .streams = true,
     .ahead_least = 1,
     .ahead_most = 64};

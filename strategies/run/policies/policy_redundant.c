@@ -3,7 +3,7 @@
  * are a pipeline. Nodes come and go by a trace; without one they fail at random and come back repaired. */
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/run/failure_stream.h"
 #include "strategies/run/policies/policies.h"
 #include "strategies/run/spot/redundant_stages.h"

@@ -2,7 +2,7 @@
  * gradient_interference.c says why. */
 #include "strategies/search/bounds/gradient_interference.h"
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 typedef struct {
     const RhGradientStage *s;

@@ -1,6 +1,6 @@
 /* Memory of layouts from tables: of chunks by what they are made of, of stages by shard and split. */
 #include "strategies/search/bounds/bound_cache.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 /* Makes hops without a message; any message is quicker. */
 static RhLinkCost *hops_new(const RhMessageTimes *to)

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "strategies/search/bounds/bound_cache.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 static void add_lanes(RhBoundCache *cache, const RhGroupNetwork *net, int32_t stage,
                       const RhLayerPass *pass, RhLayerWork *w)

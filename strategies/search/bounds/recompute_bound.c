@@ -9,7 +9,7 @@
 
 #include "strategies/search/bounds/recompute_bound.h"
 #include "strategies/train/layer_ops.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 /* Cost of recomputing a module of one layer: the part of what the layer keeps that is freed, and
  * the seconds that this takes, at the least. */

@@ -1,7 +1,7 @@
 /* Time that communication adds to a critical path, for the closed form. */
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/search/bounds/segment_private.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 #include "strategies/search/capacity/elastic_plan.h"
 
 #include "base/deadline.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 #define MISSING_LEAST                                                                              \
     4 /* nodes: the next sizes are tried, as the first that divides may be a poor one */

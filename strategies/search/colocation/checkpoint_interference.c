@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/engine/multi_job.h"
 #include "sim/engine/workers/isolated_run.h"
 

@@ -1,7 +1,7 @@
 #include "strategies/search/colocation/colocated_jobs.h"
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
 /* Builds the job's program, with its GPUs moved to its nodes. */

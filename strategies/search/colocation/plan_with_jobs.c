@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/serve/results/service_metrics.h"
 
 /* Range of simulated steps of a job whose neighbour's step is longer: all phases of the longer step

@@ -40,7 +40,7 @@ GPtrArray *rh_replan_quickest(const RhProblem *c, const RhRecordedPlan *before,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the memory budget of layouts within the bounds of the result's search. */
 RhMemoryBudget rh_replan_memory_budget(const RhRecordedPlan *before, const RhProblem *c);
-/* Settles a layout (layout_completion.h), since anybody may have edited a result, and rehearses it with
+/* Settles a layout (layout_representatives.h), since anybody may have edited a result, and rehearses it with
  * its timeline if `run` is not NULL. Caller frees all three. */
 RhRehearsal *rh_rehearse_settled(const RhProblem *c, const RhLayout *layout, int64_t seed,
                                  RhProgram **program, RhRun **run,

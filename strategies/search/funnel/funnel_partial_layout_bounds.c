@@ -8,7 +8,7 @@
 #include "strategies/search/funnel/forked_work.h"
 #include "strategies/search/funnel/funnel.h"
 #include "strategies/search/funnel/near_miss_layouts.h"
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 /* Least number of cuts for one process. */
 #define CUTS_A_PROCESS 512

@@ -1,6 +1,6 @@
 #include "strategies/search/rehearsals/rehearsal_queue.h"
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 typedef struct {
     RhProblem c;

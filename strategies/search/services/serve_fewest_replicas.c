@@ -4,7 +4,7 @@
  * whole is sized from the rate that each of these keeps (serve_pool_sizes.c). */
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/search/services/serve_private.h"
 
 #define FEW 8 /* replicas up to which every number is tried */

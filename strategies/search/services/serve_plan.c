@@ -5,9 +5,9 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/garray_access.h"
 #include "base/interned_strings.h"
 #include "base/serialize.h"
-#include "base/typed_array.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/serve/server_software.h"
 #include "strategies/serve/service/router.h"

@@ -6,7 +6,7 @@
 #include "base/csv.h"
 #include "base/deadline.h"
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 #define HOUR_S       3600.0
 #define DAY_HOURS    24

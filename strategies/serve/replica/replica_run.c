@@ -1,7 +1,7 @@
 /* Iterations of a replica: their time, and the state after them. */
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/serve/replica/replica_private.h"
 #include "strategies/serve/scheduler.h"
 

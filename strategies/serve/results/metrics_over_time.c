@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/serve/results/service_history.h"
 
 static const RhRequestRecord *served_at(const RhServiceResult *result, guint i)

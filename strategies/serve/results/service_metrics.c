@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 #define BATCHES     20                /* of batch means: 10 to 30 (Schmeiser 1982) */
 #define T95         2.093024054408263 /* Student's t, 19 degrees of freedom, 97.5 % */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "sim/collective/collective.h"
 #include "strategies/serve/iteration/speculation.h"
 

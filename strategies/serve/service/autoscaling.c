@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 
 #define TARGET                                                                                     \
     2 /* requests per replica: Ray Serve's default since 2.32 (docs.ray.io, advanced autoscaling) */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "platforms/devices/power.h"
 #include "strategies/serve/service/service_private.h"
 

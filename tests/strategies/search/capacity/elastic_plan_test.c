@@ -1,5 +1,5 @@
 /* Layouts for the sizes that a job may shrink to. */
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/search/capacity/elastic_plan.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

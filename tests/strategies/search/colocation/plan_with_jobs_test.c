@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/search/colocation/plan_with_jobs.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

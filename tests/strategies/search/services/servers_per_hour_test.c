@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/typed_array.h"
+#include "base/garray_access.h"
 #include "strategies/search/services/servers_per_hour.h"
 #include "tests/kit/testkit.h"
 

@@ -3,7 +3,7 @@
  * device each proceeds at min(1, 1 / (n f)), f the part of the device that one fills. Probabilities
  * of n are of product form, and depend on means alone (Baskett, Chandy, Muntz and Palacios, JACM
  * 22(2), 1975, doi 10.1145/321879.321887). */
-#include "platforms/devices/gpu_clients.h"
+#include "platforms/devices/gpu_sharing.h"
 
 #include <glib.h>
 

@@ -1,4 +1,4 @@
-#include "strategies/run/measured_step_jitter.h"
+#include "strategies/run/step_jitter_by_size.h"
 
 /* Medians over the systems of each size of what their logs say: 170,993 steps of Llama 3.1 8B and 405B (the 8B
  * runs stop at 512 GPUs). Two systems with steps of 52 s in a run of 0.5 s ones are in, and move no median.

@@ -1,4 +1,4 @@
-#include "validate/runs/plausibility_findings.h"
+#include "validate/runs/finding_texts.h"
 
 #include "report/format.h"
 

@@ -1,4 +1,4 @@
-#include "sim/collective/point_to_point_time.h"
+#include "sim/collective/osu_message_times.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/stored_weight_format.h"
+#include "workloads/config_quantization.h"
 
 #include <glib.h>
 

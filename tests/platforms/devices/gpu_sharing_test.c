@@ -1,5 +1,5 @@
 /* Processes that share a GPU: closed forms of a closed network, and the laws that they obey. */
-#include "platforms/devices/gpu_clients.h"
+#include "platforms/devices/gpu_sharing.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "strategies/train/layout_completion.h"
+#include "strategies/train/layout_representatives.h"
 
 #include "base/error.h"
 #include "strategies/train/recompute_fewest_layers.h"
