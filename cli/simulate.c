@@ -43,7 +43,7 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhRehear
         g_autofree char *text =
             kind == RH_OUTPUT_JSON       ? rh_report_run_json(&in->question, r)
             : kind == RH_OUTPUT_CSV      ? rh_report_run_csv(r)
-            : kind == RH_OUTPUT_TRAFFIC  ? rh_report_traffic_csv(program, run)
+            : kind == RH_OUTPUT_TRAFFIC  ? rh_report_traffic_csv(program, run, (int32_t)a->steps)
             : kind == RH_OUTPUT_MARKDOWN ? rh_report_run_markdown(&in->question, r)
             : kind == RH_OUTPUT_HTML     ? page_of(a, in, r, run, &pictures)
                                          : g_strdup(rh_pictures_of(&pictures, kind));

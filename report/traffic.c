@@ -57,7 +57,8 @@ static void append_bins(GString *out, const char *head, const double bins[RH_LIN
                                    g_ascii_formatd(bytes, sizeof bytes, "%.9g", bins[i]));
 }
 
-static void append_links(GString *out, const RhRun *run, double bin_s)
+/* Links know the bytes of one step. */
+static void append_links(GString *out, const RhRun *run, int32_t steps, double bin_s)
 {
     guint series = run->link_loads->len / RH_LINK_BINS;
     for (guint l = 0; l < series && l < run->links->len; l++) {
@@ -67,7 +68,7 @@ static void append_links(GString *out, const RhRun *run, double bin_s)
         for (int i = 0; i < RH_LINK_BINS; i++)
             sum += loads[i];
         for (int i = 0; i < RH_LINK_BINS; i++)
-            bins[i] = sum > 0 ? link->bytes * loads[i] / sum : 0;
+            bins[i] = sum > 0 ? steps * link->bytes * loads[i] / sum : 0;
         g_autofree char *head = g_strdup_printf("link,%s,,all", link->name);
         append_bins(out, head, bins, bin_s);
     }
@@ -93,14 +94,14 @@ static void append_ranks(GString *out, const RhProgram *p, const RhRun *run, dou
         }
 }
 
-char *rh_report_traffic_csv(const RhProgram *program, const RhRun *run)
+char *rh_report_traffic_csv(const RhProgram *program, const RhRun *run, int32_t steps)
 {
     GString *out = g_string_new("what,name,ranks,kind,begin_s,end_s,bytes\n");
     double end_s = 0;
     for (guint i = 0; i < run->timeline->len; i++)
         end_s = fmax(end_s, g_array_index(run->timeline, RhTaskInterval, i).t_end_s);
     if (end_s > 0) {
-        append_links(out, run, end_s / RH_LINK_BINS);
+        append_links(out, run, steps, end_s / RH_LINK_BINS);
         append_ranks(out, program, run, end_s / RH_LINK_BINS);
     }
     return g_string_free(out, FALSE);

@@ -7,5 +7,5 @@
  * sent. A transfer's bytes lie evenly over its time. */
 #include "sim/program_result.h"
 
-/* Returns the table of a run that has a timeline; caller frees. */
-char *rh_report_traffic_csv(const RhProgram *program, const RhRun *run);
+/* Returns the table of a run of so many steps that has a timeline; caller frees. */
+char *rh_report_traffic_csv(const RhProgram *program, const RhRun *run, int32_t steps);

@@ -148,13 +148,8 @@ static RhInputs *load(const RhCapacityQuery *q, const RhCapacitySeries *s, int64
                          .sets = (const char *const *)sets->pdata,
                          .argv = (const char *const *)argv};
     g_autoptr(RhInputs) in = rh_inputs_load(&spec, error);
-    if (in && rh_clients_share(&in->c.job.clients)) {
-        rh_fail(error, RH_ERROR_USAGE,
-                "clients=%d: capacity counts GPUs of one process each\n"
-                "help: `rehearse plan` and `rehearse simulate` share them",
-                in->c.job.clients.count);
+    if (in && !rh_inputs_alone_on_gpus(in, "capacity", error))
         return NULL;
-    }
     return g_steal_pointer(&in);
 }
 

@@ -33,6 +33,9 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error) G_GNUC_WARN_U
 /* Loads the inputs without the setting of index `set`, and without warnings. */
 RhInputs *rh_inputs_without(const RhInputs *inputs, int set,
                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* RH_ERROR_USAGE where several processes are to share a GPU, which `command` does not know. */
+bool rh_inputs_alone_on_gpus(const RhInputs *inputs, const char *command,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the inputs of the command line. */
 RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads inputs without a model, for a program of `ranks` ranks on a platform with enough GPUs. The

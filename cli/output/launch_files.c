@@ -191,6 +191,8 @@ bool rh_launch_files_print(const RhArguments *a, const RhInputs *in, const RhLau
     guint row = 0;
     if (!a->emit)
         return true;
+    if (!rh_inputs_alone_on_gpus(in, "--emit", error))
+        return false;
     g_autoptr(RhLaunch) launch = first_launch(a, in, rows, count, &row, error);
     if (!launch)
         return false;

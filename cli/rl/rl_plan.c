@@ -15,6 +15,8 @@
 #include "strategies/rl/placements/placements.h"
 #include "strategies/serve/server_software.h"
 
+#define MTBF_LEAST_S 60.0
+
 typedef struct {
     const RhArguments *a;
     RhArguments words; /* with the batch and the sequence that a training job is checked by */
@@ -61,6 +63,12 @@ static bool load(Query *q, GError **error)
     q->words.global_batch = rh_rl_step_samples(&q->job);
     q->words.sequence = 1;
     q->in = rh_inputs_of(&q->words, error);
+    if (q->in && !rh_inputs_alone_on_gpus(q->in, "rl-plan", error))
+        return false;
+    if (q->a->mtbf_s > 0 && q->a->mtbf_s < MTBF_LEAST_S)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--mtbf: servers that fail more often than once a minute serve nothing\n"
+                       "help: a longer time");
     if (!q->in || !check_split(q, error))
         return false;
     if (!rh_model_makes_tokens(q->in->model))

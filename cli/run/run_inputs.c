@@ -299,6 +299,8 @@ int rh_run_query_open(const RhArguments *a, RhRunQuery *q, GError **error)
     if (!read_words(q, error))
         return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
     q->in = rh_inputs_of(a, error);
+    if (q->in && !rh_inputs_alone_on_gpus(q->in, "run", error))
+        return 2;
     bool found = q->in && (a->step_time_s <= 0 ? find_step(q, error) : find_layout(q, error));
     if (!found)
         return 3;

@@ -91,7 +91,13 @@ static void set_allowances(RhServeQuery *p)
 {
     RhServing serving = rh_serve_query_serving(p);
     RhDeployment deployment = p->given;
-    deployment.pools[1] = deployment.pools[0];
+    RhPool *pool = &deployment.pools[0]; /* degrees that are searched: of one GPU */
+    pool->tp = MAX(pool->tp, 1);
+    pool->pp = MAX(pool->pp, 1);
+    pool->dp = MAX(pool->dp, 1);
+    pool->ep = MAX(pool->ep, 1);
+    pool->replicas = MAX(pool->replicas, 1);
+    deployment.pools[1] = *pool;
     for (int two = 0; two < 2 && strcmp(p->a->error_bar, "none") != 0; two++) {
         deployment.pools_count = 1 + two;
         p->options.allowances[two] = rh_served_allowance(&serving, &deployment);
@@ -101,6 +107,8 @@ static void set_allowances(RhServeQuery *p)
 bool rh_serve_query_load(RhServeQuery *p, GError **error)
 {
     p->in = rh_inputs_of_service(p->a, error);
+    if (p->in && !rh_inputs_alone_on_gpus(p->in, "serve-plan", error))
+        return false;
     p->asked = p->in ? rh_serve_requests_of(p->a, true, error) : NULL;
     if (!p->asked)
         return false;

@@ -412,9 +412,10 @@ static void add_tuning(const RhTrainingRun *run, RhRunOutcome *out)
 {
     if (run->tuning_s <= 0)
         return;
+    double nodes_s = run->tuning_s * (run->nodes_count + run->hot_spares);
+    out->paid += out->node_s > 0 ? out->paid / out->node_s * nodes_s : 0; /* at the mean price */
     out->time_s += run->tuning_s;
-    out->node_s += run->tuning_s * (run->nodes_count + run->hot_spares);
-    out->paid += run->tuning_s * (run->nodes_count + run->hot_spares);
+    out->node_s += nodes_s;
     out->spent_s[RH_RUN_TUNING] = run->tuning_s;
 }
 

@@ -14,10 +14,11 @@
 #define ROUND           100 /* replications between two looks at the interval */
 /* Runs of so many failures that a few say the mean four times as well as is asked end sooner: their p10 and
  * p90 are then known, too. */
-#define EARLY_ROUND  25
-#define EARLY_TIMES  4
-#define Z_95         1.959963984540054
-#define SEARCH_STEPS 24
+#define EARLY_ROUND   25
+#define EARLY_TIMES   4
+#define FAILURES_SEEN 10 /* before the mean of runs that seldom fail is known */
+#define Z_95          1.959963984540054
+#define SEARCH_STEPS  24
 /* Replications of each interval that a search tries: fewer where each has many failures, whose mean
  * is known as well from a few. */
 #define SEARCH_RUNS       64
@@ -251,7 +252,10 @@ static void conclude(const RhTrainingRun *run, Sample *sample, RhRunResult *out)
 /* Is the mean known well enough after so many runs? */
 static bool is_known(const RhTrainingRun *run, const Sample *sample, int32_t count)
 {
-    if (run->least == run->most)
+    double seen =
+        gsl_stats_mean((const double *)(const void *)sample->failures->data, 1, count) * count;
+    bool seldom = run->mtbf_s > 0 && !run->trace && run->work_s / run->mtbf_s * run->most >= 1;
+    if (run->least == run->most || (seldom && seen < FAILURES_SEEN))
         return false;
     if (count >= run->least)
         return count % ROUND == 0 && half_frac_of(sample->time_s) <= run->close_frac;
@@ -287,13 +291,12 @@ bool rh_run_replicate(const RhTrainingRun *run, RhRunResult *result, GError **er
     out.every_s = fmin(every_of(run, &out), run->work_s);
     if (is_closed(run))
         out.exact_goodput_frac = rh_interval_goodput_frac(&p, out.every_s * jitter) / jitter;
-    if (is_closed(run))
-        out.exact_goodput_frac /= 1 + out.exact_goodput_frac * run->tuning_s / run->work_s;
     if (is_closed(run) && out.exact_goodput_frac < GOODPUT_LEAST)
         return fail_stuck(run, out.every_s, false, error);
     RhTrainingRun patient = *run; /* where it is known how long a run takes, it is awaited */
     if (is_closed(run) && out.exact_goodput_frac < GOODPUT_PATIENT)
         patient.patience_times = PATIENCE / out.exact_goodput_frac;
+    out.exact_goodput_frac /= 1 + out.exact_goodput_frac * run->tuning_s / run->work_s;
     Sample sample = {.time_s = g_array_new(FALSE, FALSE, sizeof(double)),
                      .ettr = g_array_new(FALSE, FALSE, sizeof(double)),
                      .failures = g_array_new(FALSE, FALSE, sizeof(double))};

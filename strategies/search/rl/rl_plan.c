@@ -301,7 +301,8 @@ RhRlPlan *rh_rl_plan(const RhRlPlanOptions *options, GError **error)
                 .servers = g_array_new(FALSE, FALSE, sizeof(RhRlServers)),
                 .candidates = g_array_new(FALSE, FALSE, sizeof(RhRlEntry))};
     bool found = search(&s, error);
-    for (guint i = 0; !found && i < s.candidates->len; i++)
+    bool gathered = plan->entries->len > 0; /* then these are what is cleared */
+    for (guint i = 0; !found && !gathered && i < s.candidates->len; i++)
         rh_rl_step_clear(&g_array_index(s.candidates, RhRlEntry, i).step);
     g_array_unref(s.trainers);
     g_array_unref(s.servers);

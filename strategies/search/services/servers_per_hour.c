@@ -177,6 +177,13 @@ static RhDayServers servers_of(const RhDeployment *deployment)
     return servers;
 }
 
+static bool fail_late(GError **error)
+{
+    return rh_fail(
+        error, RH_ERROR_NO_ANSWER,
+        "time ran out before all rates of the day were planned\nhelp: more time, or fewer rates");
+}
+
 /* Fewest replicas that keep the levels at the rate of a place in the order. */
 static bool size_place(Day *d, const char *server, guint place, GError **error)
 {
@@ -184,13 +191,13 @@ static bool size_place(Day *d, const char *server, guint place, GError **error)
     if (d->deadline.t_end_us)
         d->options.timeout_s = rh_deadline_left_s(d->deadline);
     if (rh_deadline_passed(d->deadline))
-        return rh_fail(
-            error, RH_ERROR_NO_ANSWER,
-            "time ran out before all rates of the day were planned\nhelp: more time, or fewer rates");
+        return fail_late(error);
     g_autoptr(RhServePlan) plan =
         rh_serve_plan(d->serving, server, d->requests, &d->options, error);
     if (!plan)
         return false;
+    if (plan->entries->len == 0 && plan->timed_out)
+        return fail_late(error);
     if (plan->entries->len == 0)
         return rh_fail(error, RH_ERROR_NO_ANSWER,
                        "at %g requests a second the levels are not kept by the deployment that "

@@ -20,6 +20,7 @@ try "${small[@]}" --turns 3 --tool-wait 500ms --tool-tokens 50 --reward 100ms --
     sed -n '/  a step/,/^#/p'
 try "${small[@]}" --placement one-off --train-gpus 4 --mtbf 2min --restart 10s | sed -n '/  with a failure/,/^job/p'
 try "${small[@]}" --restart 10s
+try "${small[@]}" --mtbf 1s --restart 10s
 try "${small[@]}" --turns 3 --begin 2
 try "${small[@]}" --tool-wait 2s
 try "${small[@]}" --begin 0.5

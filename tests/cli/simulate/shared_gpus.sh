@@ -19,3 +19,9 @@ try simulate -w resnet-50 -p dgx-1 --global-batch 1024 --stack horovod -q -s zer
 try serve-simulate -w llama-3.1-8b -p dgx-a100 -s tp1 --rate 1 --lengths in=100,out=10 --set clients=4
 rehearse simulate "${job[@]}" -s zero0,mb32 --set clients=4 --json | grep -E 'gpus_count|gpu_busy_frac|"clients'
 rehearse memory -w resnet-50 -p dgx-a100 --gpus 8 --stack horovod -q --set clients=4 | sed -n 1p
+# Commands that count GPUs of one process each refuse several, and so does a script.
+rehearse serve-plan -w llama-3.1-8b -p dgx-h100:1 --rate 1/s --lengths in=128,out=16 --ttft 'p99<5s' --set clients=4 || echo "exit $?"
+rehearse run -w resnet-18 -p dgx-a100 --dtype tf32 --stack horovod --gpus 2 --global-batch 128 --set clients=4 \
+    --tokens 1B -q || echo "exit $?"
+rehearse simulate -w llama-3.2-1b -p dgx-h100:1 --global-batch 128 --seq 1024 -s mb1 --set clients=2 --emit megatron -q \
+    >script.txt || echo "exit $?"

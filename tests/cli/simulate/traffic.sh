@@ -15,3 +15,9 @@ for layout in dp8,zero1,mb1 tp4,dp2,mb1 pp2,dp4,zero0,mb1; do
             printf "together %.4f; more than a link: %s\n", sum / all, (links > 1 ? "yes" : "no")
         }' traffic.csv
 done
+# Links carry three times as much in three steps, as ranks send.
+for steps in 1 3; do
+    rehearse simulate -w tiny-llama.json -p two-nodes.json --global-batch 16 --seq 1024 -s dp8,zero1,mb1 --steps $steps \
+        -o traffic.csv -q >answer
+    awk -F , '{ sum[$1] += $7 } END { printf "link %.3f GB, rank %.3f GB\n", sum["link"] / 1e9, sum["rank"] / 1e9 }' traffic.csv
+done

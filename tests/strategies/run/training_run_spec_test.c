@@ -584,6 +584,37 @@ static void the_searched_interval_divides_the_work(void)
     }
 }
 
+/* Hours in which kernels are tuned cost what the run's do, and nothing where no price is known. */
+static void tuning_is_paid_at_the_price_of_the_run(void)
+{
+    static const RhSpotPrice price = {.t_s = 0, .usd_per_gpu_hour = 2.5};
+    RhTrainingRun run = llama_3();
+    run.least = run.most = 20;
+    run.tuning_s = 20 * HOUR_S;
+    CU_ASSERT_EQUAL(replicated(&run).usd_per_gpu_hour, 0);
+    run.prices = &price;
+    run.prices_count = 1;
+    RH_CHECK_CLOSE(replicated(&run).usd_per_gpu_hour, 2.5, 1e-9);
+    run.work_s = HOUR_S; /* tuned for far longer than it runs: it makes progress all the same */
+    run.tuning_s = 1e6 * HOUR_S;
+    CU_ASSERT_TRUE(replicated(&run).goodput_frac < 1e-5);
+}
+
+/* Where few runs meet a failure, those that met none do not say how long runs are. */
+static void seldom_failures_are_waited_for(void)
+{
+    RhTrainingRun run = llama_3();
+    run.work_s = 2 * HOUR_S;
+    run.mtbf_s = 50 * HOUR_S;
+    run.checkpoint.every_s = 1000 * DAY_S;
+    run.least = 200;
+    run.most = 4000;
+    run.close_frac = 0.1;
+    RhRunResult r = replicated(&run);
+    CU_ASSERT_TRUE(r.failures.mean * r.replications >= 9.5);
+    RH_CHECK_CLOSE(r.goodput_frac, r.exact_goodput_frac, 0.03);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -609,6 +640,8 @@ int main(void)
         {"laws_keep_the_mean", laws_keep_the_mean},
         {"bad_runs_are_refused", bad_runs_are_refused},
         {"the_searched_interval_divides_the_work", the_searched_interval_divides_the_work},
+        {"tuning_is_paid_at_the_price_of_the_run", tuning_is_paid_at_the_price_of_the_run},
+        {"seldom_failures_are_waited_for", seldom_failures_are_waited_for},
         {"a_seed_gives_the_same_run", a_seed_gives_the_same_run},
         {NULL, NULL},
     };
