@@ -248,7 +248,7 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
             drawn.weights = drawn.kv == RH_CONTEXT_GATHER ? RH_PLACE_NVME : RH_PLACE_HOST;
         }
     }
-    if (drawn.codec == RH_CODEC_NONE && l->pp > 1 && drawn.schedule == RH_PIPELINE_1F1B &&
+    if (drawn.codec == RH_CODEC_NONE && l->pp > 1 && !rh_pipeline_of(&drawn)->splits_backward &&
         drawn.vpp == 1 && drawn.zero < 3) {
         drawn.vpp = 2; /* no draw more */
         drawn.zero = 0;
