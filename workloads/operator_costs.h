@@ -148,7 +148,7 @@ typedef struct {
     /* every rank sends every expert equally many rows, where they are spread: its share of the tokens
      * rounded up, 4 at least, filled up with nothing (DeepSpeed) */
     bool fills_experts;
-    /* ... which products with a matrix of ones and zeros put into their order, and back */
+    /* these rows are put into their order, and back, by products with ones and zeros */
     bool sorts_by_products;
     uint8_t slice; /* RhSlice of pictures, of which a rank has one of cp tiles */
     uint8_t unused;

@@ -25,7 +25,7 @@ typedef struct {
 /* Returns bus bandwidth over algorithm bandwidth as nccl-tests count them (NVIDIA/nccl-tests,
  * doc/PERFORMANCE.md): the bytes on a rank's link for each byte of the buffer. */
 double rh_collective_bus_factor(RhOp op, int32_t ranks);
-/* The same of what a benchmark times: both directions of messages that go both ways. */
+/* Returns that of what a benchmark times: both directions of messages that go both ways. */
 double rh_benchmark_bus_factor(const RhCollectiveBenchmark *benchmark);
 /* Returns the time of one size. The caller clears it. */
 RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, double bytes,

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* What is sent to say that something has come, or to ask for it. */
+/* Bytes of a message that says that something has come, or asks for it. */
 #define ANSWER_BYTES 8.0
 
 /* Time of one message between two GPUs, by the protocol that the library chooses for its size. */

@@ -19,7 +19,7 @@ int64_t rh_rl_updates(const RhRlJob *job)
     return job->epochs * ((samples + each - 1) / each);
 }
 
-/* Of a layer beside its experts: four projections of attention, those of a dense or shared network, norms. */
+/* Tensors of a layer beside its experts: four projections of attention, those of a dense or shared network, norms. */
 #define LAYER_TENSORS 10
 
 int64_t rh_rl_weight_matrices(const RhModel *model)

@@ -64,7 +64,7 @@ static bool experts_share(const RhLayout *l)
     return l->shard > 0 && rh_train_spreads_experts(l);
 }
 
-/* Of tiles that are no square, which no legal layout has, 1. */
+/* Returns how many tiles lie beside one another; 1 where they are no square, which no legal layout has. */
 static int32_t tiles_across(const RhLayout *l)
 {
     return MAX(rh_slice_across(l->slice, l->cp), 1);

@@ -1,4 +1,4 @@
-/* What a step's samples take: time of the host, bytes to the device. */
+/* Costs of a step's samples: time of the host, bytes to the device. */
 #include "strategies/train/train.h"
 
 bool rh_stage_loads(const RhProblem *c, int32_t stage)

@@ -379,7 +379,7 @@ static void failures_cost_and_lose_nothing(void)
     }
 }
 
-/* What is trained on of a batch with more groups than it needs are its shortest. */
+/* The shortest groups of a batch with more groups than it needs are trained on. */
 static void the_first_groups_are_kept(void)
 {
     RhRlJob job = job_of(100, 4);

@@ -20,7 +20,7 @@ static void each_stage_has_fewer_layouts(void)
     CU_ASSERT_TRUE(plan->entries->len > 0 && plan->lost_count == 0 && plan->too_large_count == 0);
 }
 
-/* Of sets of modules, those without one that memory requires are not looked at: otherwise there were three layouts for
+/* Sets of modules without one that memory requires are not looked at: otherwise there were three layouts for
  * each that fits here, where mixtures must recompute. */
 static void sets_that_cannot_fit_are_left_out(void)
 {
