@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "cli/hard_timeout.h"
-#include "cli/mpi_job_rank.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
+#include "cli/rehearse_mpi_rank.h"
 
 int rh_exit_status(const GError *error)
 {

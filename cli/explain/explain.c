@@ -23,7 +23,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/search/explain/cost_term_tasks.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 /* Reads the words of the recorded command line that bound the search; they were checked then. */
 static void read_bounds(RhExplanation *e)

@@ -11,7 +11,7 @@
 #include "report/plan/near_batches.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
 static bool is_layout_key(const char *text)

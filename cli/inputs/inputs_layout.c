@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "cli/inputs/result_file.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, GError **error)
 {

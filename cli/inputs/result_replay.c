@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/output/terminal.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 #define DIGITS_FRAC 1e-6 /* of a step: the file has nine digits */
 

@@ -25,7 +25,7 @@
 #include "strategies/search/colocation/plan_with_jobs.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/unsearched_changes.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 /* --- options to RhPlanOptions --- */
 

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/shell_quote.h"
-#include "cli/mpi_job_rank.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
+#include "cli/rehearse_mpi_rank.h"
 #include "cli/sweep/sweep_run.h"
 #include "cli/sweep/sweep_tables.h"
 

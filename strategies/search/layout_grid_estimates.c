@@ -2,7 +2,7 @@
 
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 static int32_t grid_size(const RhLayoutAxis *axes, int32_t axes_count)
 {

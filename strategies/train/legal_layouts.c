@@ -1,6 +1,4 @@
-/* Decides which layouts are legal, and makes their canonical form. */
-#include <string.h>
-
+/* Decides which layouts are legal. */
 #include "base/error.h"
 #include "strategies/a2a_backend.h"
 #include "strategies/framework_rules.h"
@@ -9,161 +7,6 @@
 #include "strategies/train/parallelism/parallelism.h"
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
-
-RhLayout rh_train_default(const RhProblem *c)
-{
-    RhLayout l = rh_layout_default();
-    l.sequence_parallel = c->stack->sequence_parallel;
-    return l;
-}
-
-bool rh_train_change(const RhProblem *c, RhLayout *layout, const char *text, GError **error)
-{
-    RhLayout changed = *layout;
-    changed.dp = 0;
-    uint64_t given;
-    if (!rh_layout_change(text, &changed, &given, error))
-        return false;
-    bool as_many = changed.stage_layers_count == rh_partition_chunks(&changed);
-    if (!as_many && !(given & RH_KNOB_BIT(stage_layers_count)))
-        changed.stage_layers_count = 0;
-    if (layout->tp == 1 && changed.tp > 1 && !(given & RH_KNOB_BIT(sequence_parallel)))
-        changed.sequence_parallel = rh_train_default(c).sequence_parallel;
-    *layout = changed;
-    return true;
-}
-
-int32_t rh_train_least_replicas(const RhLayout *l)
-{
-    int64_t experts = (int64_t)l->ep * rh_train_expert_tensor(l), ranks = (int64_t)l->tp * l->cp;
-    int64_t shares = MAX(l->shard, l->hpz) / l->cp; /* groups of replicas, all of cp first */
-    return (int32_t)CLAMP(MAX(experts / ranks, shares), 1, RH_LAYOUT_DEGREE_MAX);
-}
-
-void rh_train_complete(const RhProblem *c, RhLayout *l)
-{
-    if (l->dp == 0)
-        l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
-}
-
-/* Largest number of replicas of any class of parameters. */
-static int32_t replicas_most(const RhLayout *l)
-{
-    int32_t most = 1;
-    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        most = MAX(most, rh_params_replicas(l, (RhParamsClass)cls));
-    return most;
-}
-
-static bool has_shared_expert(const RhModel *model)
-{
-    bool some = false;
-    for (int k = 0; k < model->kinds_count; k++)
-        some |= model->kinds[k].experts > 0 && model->kinds[k].shared_width > 0;
-    return some;
-}
-
-/* Does the list of recomputed layers hold only zeros? */
-static bool recomputes_nothing(const RhLayout *l)
-{
-    bool none = l->recomputed_layers_count > 0;
-    for (int32_t i = 0; i < l->recomputed_layers_count; i++)
-        none &= l->recomputed_layers[i] == 0;
-    return none;
-}
-
-/* Does the list give one number for all chunks? */
-static bool recomputes_evenly(const RhLayout *l)
-{
-    bool even = l->recomputed_layers_count > 1 && l->recomputed_layers_count == l->pp * l->vpp;
-    for (int32_t i = 1; even && i < l->recomputed_layers_count; i++)
-        even = l->recomputed_layers[i] == l->recomputed_layers[0];
-    return even;
-}
-
-/* Sets knobs that have no effect to their defaults. */
-static void make_canonical(const RhProblem *c, RhLayout *l)
-{
-    rh_train_complete(c, l);
-    if (l->tp == 1)
-        l->sequence_parallel = false;
-    if (!l->sequence_parallel)
-        l->tensor_overlap = false;
-    l->slice = rh_train_slice(c, l);
-    if (l->cp == l->ulysses || l->slice != RH_SLICE_NONE)
-        l->kv = RH_CONTEXT_RING;
-    if (l->etp == l->tp)
-        l->etp = 0;
-    if (l->ep == 1)
-        l->dispatch = RH_DISPATCH_ALLTOALL;
-    if (!rh_train_spreads_experts(l) ||
-        (l->overlap == RH_OVERLAP_SHARED && !has_shared_expert(c->model)))
-        l->overlap = RH_OVERLAP_NONE;
-    if (l->overlap == RH_OVERLAP_PAIRS && rh_pipeline_schedule(l->schedule)->pairs)
-        l->overlap = RH_OVERLAP_NONE; /* such a schedule always overlaps */
-    if (l->states == RH_PLACE_DEVICE)
-        l->states_percent = 100;
-    if (replicas_most(l) == 1 && (l->states == RH_PLACE_DEVICE || l->zero < 2))
-        l->zero = 0; /* with states on the host, 2 says that gradients leave as they are made */
-    if (l->shard == 1)
-        l->zero = 0;
-    if (l->zero == 0 || l->shard == rh_train_replicas(l))
-        l->shard = 0;
-    if (l->shard == 0)
-        l->outer = false;
-    if (l->zero < 3 || l->hpz == rh_params_shards(l, RH_PARAMS_COMMON))
-        l->hpz = 0;
-    if (l->zero < 3)
-        l->qwz = false;
-    if (replicas_most(l) == 1)
-        l->codec = RH_CODEC_NONE;
-    if (l->pp == 1 || (l->schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, l) == 1))
-        l->schedule = RH_PIPELINE_1F1B;
-    if (l->recompute == RH_RECOMPUTE_SELECTIVE && rh_model_sees_pictures(c->model))
-        l->recompute = RH_RECOMPUTE_NONE; /* there are no modules to select in steps */
-    if (recomputes_nothing(l))
-        l->recompute = RH_RECOMPUTE_NONE;
-    if (l->recompute == RH_RECOMPUTE_NONE)
-        l->recomputed_layers_count = 0;
-    if (recomputes_evenly(l))
-        l->recomputed_layers_count = 1;
-    if (l->stage_layers_count > 0)
-        l->partition = RH_PARTITION_EVEN;
-    if (l->pp == 1 || l->dp == 1)
-        l->order = RH_ORDER_TP_DP_PP;
-}
-
-/* Copies a layout without the unused entries of its lists: most layouts list no layers, and a
- * search copies millions. */
-static void copy(RhLayout *to, const RhLayout *from)
-{
-    memcpy(to, from, G_STRUCT_OFFSET(RhLayout, stage_layers));
-    memcpy(to->stage_layers, from->stage_layers,
-           (gsize)MAX(from->stage_layers_count, 0) * sizeof *from->stage_layers);
-    memcpy(to->recomputed_layers, from->recomputed_layers,
-           (gsize)MAX(from->recomputed_layers_count, 0) * sizeof *from->recomputed_layers);
-}
-
-bool rh_train_is_canonical(const RhProblem *c, const RhLayout *layout, uint64_t knobs)
-{
-    RhLayout l;
-    copy(&l, layout);
-    make_canonical(c, &l);
-    if (knobs == ~UINT64_C(0))
-        return rh_layout_equal(&l, layout);
-    for (int i = 0; i < RH_KNOB_AT_LAST; i++)
-        if (knobs >> i & 1 &&
-            rh_knob_value(&rh_knobs[i], &l) != rh_knob_value(&rh_knobs[i], layout))
-            return false;
-    return true;
-}
-
-RhLayout rh_train_canonical(const RhProblem *c, const RhLayout *layout)
-{
-    RhLayout l = *layout;
-    make_canonical(c, &l);
-    return l;
-}
 
 /* Lists the schedules of a stack: "gpipe, 1f1b". */
 static char *schedules_text(const RhStack *stack)
@@ -210,7 +53,8 @@ static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
                        "help: the stack bare runs all of them",
                        rh_pipeline_kind_name(l->schedule), c->stack->name, legal);
     }
-    int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* with one replica ZeRO has no effect */
+    int32_t zero =
+        rh_params_replicas_most(l) > 1 ? l->zero : 0; /* with one replica ZeRO has no effect */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
         g_autofree char *legal = error ? zeros_text(c->stack, l->pp) : NULL;
         g_autofree char *note = error ? framework_note(c, l, RH_KNOB_OF(zero)) : NULL;

@@ -247,6 +247,14 @@ int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
     return interval_of(layout, rh_params_group(cls)).size;
 }
 
+int32_t rh_params_replicas_most(const RhLayout *layout)
+{
+    int32_t most = 1;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        most = MAX(most, rh_params_replicas(layout, (RhParamsClass)cls));
+    return most;
+}
+
 bool rh_params_exchanged(const RhProblem *c, const RhLayout *l, RhParamsClass cls)
 {
     return !c->job.accumulates && rh_params_replicas(l, cls) > 1 &&

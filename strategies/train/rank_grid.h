@@ -99,6 +99,8 @@ bool rh_grid_blocks_part(const RhGrid *grid);
 /* Return the group that holds the same parameters of a class, and its size. */
 RhGroupKind rh_params_group(RhParamsClass cls);
 int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls);
+/* Returns the largest number of replicas that any class of parameters has. */
+int32_t rh_params_replicas_most(const RhLayout *layout);
 /* Does this group exchange gradients and parameters in a step? */
 bool rh_params_exchanged(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
 /* Return the subgroup over which ZeRO shards states, and its size. */

@@ -51,6 +51,15 @@ void rh_train_complete(const RhProblem *c, RhLayout *layout);
 /* Returns the number of tasks of a step's program; programs over the limit are not built. */
 #define RH_TRAIN_TASKS_MAX 4e7
 double rh_train_tasks(const RhProblem *c, const RhLayout *layout);
+/* Completes a given layout and makes it canonical; RH_ERROR_USAGE where it is not legal. */
+bool rh_train_settle_layout(const RhProblem *c, RhLayout *layout,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Returns whether a layout is legal on a machine with exactly its ranks, with an open dp set to the
+ * number of replicas that its experts need; false names the fact that no number of replicas
+ * changes. */
+bool rh_train_fits_some_machine(const RhProblem *c, const RhLayout *layout,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Builds the program of one optimizer step. The layout must be legal and canonical. The caller
  * frees the program. */
 RhProgram *rh_train_build(const RhProblem *c, const RhLayout *layout,

@@ -4,7 +4,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 RhRehearsal *rh_rehearse_settled(const RhProblem *c, const RhLayout *layout, int64_t seed,
                                  RhProgram **program, RhRun **run, GError **error)

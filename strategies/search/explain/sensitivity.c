@@ -6,7 +6,7 @@
 #include "base/interned_strings.h"
 #include "strategies/search/explain/problem_constants.h"
 #include "strategies/search/perturbed_estimate.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 #define CHANGE_FRAC 0.1
 #define TURN_FRAC   0.01 /* accuracy of the value at which another plan wins */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 
 void rh_what_if_clear(RhWhatIfAnswer *answer)
 {

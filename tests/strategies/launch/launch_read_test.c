@@ -8,7 +8,7 @@
 #include "strategies/launch/launch.h"
 #include "strategies/launch/launch_read.h"
 #include "strategies/layer_partition.h"
-#include "strategies/train/layout_representatives.h"
+#include "strategies/train/train.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

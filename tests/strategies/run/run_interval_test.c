@@ -1,9 +1,11 @@
 /* The interval between checkpoints: Young, Daly and the best, by closed forms. */
 #include "strategies/run/run_interval.h"
 
-#include <glib.h>
+#include <math.h>
 
-#include "tests/kit/testkit.h"
+#include "strategies/run/policies/policies.h"
+#include "strategies/run/run_statistics.h"
+#include "tests/kit/run_kit.h"
 
 /* C = R = 600, D = 60; periods with the checkpoint. Source: Aupy et al. 2013, table 2. */
 static void periods_are_those_of_aupys_table(void)
@@ -35,12 +37,42 @@ static void the_best_interval_is_the_least_expected_time(void)
     }
 }
 
+/* A short last interval would cost a checkpoint for little work, so the searched interval divides
+ * the work, and neither more nor fewer of them are better: of hours without a failure one. */
+static void the_searched_interval_divides_the_work(void)
+{
+    static const char *const policies[] = {"restart", "shrink"}; /* closed form; simulated */
+    for (int i = 0; i < 4; i++) {
+        RhTrainingRun run = llama_3();
+        run.policy = rh_run_policy_by_name(policies[i / 2]);
+        run.checkpoint.every_s = 0;
+        run.least = run.most = 200;
+        if (i % 2 == 0) {
+            run.work_s = 5.3 * HOUR_S;
+            run.mtbf_s = 132 * DAY_S;
+            run.step_s = 1;
+        } else
+            run.work_s = 1.5 * DAY_S;
+        RhRunResult best = replicated(&run);
+        double parts = round(run.work_s / best.every_s);
+        RH_CHECK_CLOSE(parts * best.every_s, run.work_s, 1e-12);
+        CU_ASSERT_TRUE(i % 2 == 0 ? parts == 1 : parts > 10);
+        for (int more = -1; more <= 1; more += 2) {
+            if (parts + more < 1)
+                continue;
+            run.checkpoint.every_s = run.work_s / (parts + more);
+            CU_ASSERT_TRUE(replicated(&run).time_s.mean >= best.time_s.mean * (1 - 1e-3));
+        }
+    }
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
         {"periods_are_those_of_aupys_table", periods_are_those_of_aupys_table},
         {"the_best_interval_is_the_least_expected_time",
          the_best_interval_is_the_least_expected_time},
+        {"the_searched_interval_divides_the_work", the_searched_interval_divides_the_work},
         {NULL, NULL},
     };
     return rh_test_main("run_interval", tests);

@@ -2,7 +2,6 @@
 #include "strategies/run/training_run_spec.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "strategies/run/failure_rates.h"
@@ -10,51 +9,7 @@
 #include "strategies/run/run_interval.h"
 #include "strategies/run/run_segment.h"
 #include "strategies/run/run_statistics.h"
-#include "tests/kit/testkit.h"
-
-#define HOUR_S 3600.0
-#define DAY_S  86400.0
-
-/* 60 days of 16,384 GPUs with Meta's counts for Llama 3. */
-static RhTrainingRun llama_3(void)
-{
-    const RhFailureRates *rates = rh_failure_rates_by_name("llama-3");
-    return (RhTrainingRun){.work_s = 60 * DAY_S,
-                           .step_s = 5,
-                           .nodes_count = 2048,
-                           .node_gpus = 8,
-                           .rates = rates,
-                           .mtbf_s = rh_failure_rates_mtbf_s(rates, 16384),
-                           .law = RH_LAW_EXPONENTIAL,
-                           .checkpoint = {.every_s = 1800, .write_s = 30, .read_s = 100},
-                           .startup_s = 200,
-                           .policy = rh_run_policy_by_name("restart"),
-                           .spares_endless = true,
-                           .group_nodes = 16,
-                           .seed = 1,
-                           .least = 400,
-                           .most = 400};
-}
-
-static RhRunResult replicated(const RhTrainingRun *run)
-{
-    RhRunResult result = {0};
-    GError *error = NULL;
-    CU_ASSERT_TRUE(rh_training_run_check(run, &error) && rh_run_replicate(run, &result, &error));
-    if (error)
-        printf("%s\n", error->message);
-    g_clear_error(&error);
-    return result;
-}
-
-static void expect_error(const RhTrainingRun *run, RhErrorCode code)
-{
-    RhRunResult result;
-    GError *error = NULL;
-    CU_ASSERT_FALSE(rh_training_run_check(run, &error) && rh_run_replicate(run, &result, &error));
-    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, code));
-    g_clear_error(&error);
-}
+#include "tests/kit/run_kit.h"
 
 /* The grid of cases: four clusters' rates at four sizes, three costs, two restarts, three intervals. */
 static void replications_agree_with_the_closed_form(void)
@@ -285,36 +240,6 @@ static void bad_runs_are_refused(void)
     expect_error(&run, RH_ERROR_NO_ANSWER);
 }
 
-static void a_seed_gives_the_same_run(void)
-{
-    RhTrainingRun run = llama_3();
-    RhRunResult a = replicated(&run), b = replicated(&run);
-    CU_ASSERT_EQUAL(a.times_s[2], a.time_s.p10);
-    CU_ASSERT_EQUAL(a.times_s[10], a.time_s.p50);
-    CU_ASSERT_DOUBLE_EQUAL(rh_run_simulate(&run, a.every_s, a.middle).time_s, a.time_s.p50,
-                           1e-3 * a.time_s.p50);
-    CU_ASSERT_EQUAL(a.time_s.p90, b.time_s.p90);
-    run.seed = 2;
-    CU_ASSERT_NOT_EQUAL(replicated(&run).time_s.p90, a.time_s.p90);
-}
-
-/* Runs of very many failures are all alike: a few of them say what hundreds would. */
-static void runs_of_many_failures_are_drawn_few_times(void)
-{
-    RhTrainingRun run = llama_3();
-    run.mtbf_s = 120;
-    run.policy = rh_run_policy_by_name("groups");
-    run.least = 200;
-    run.most = 2000;
-    run.close_frac = 1e-3;
-    RhRunResult r = replicated(&run);
-    CU_ASSERT_TRUE(r.replications < 100 && r.half_frac < 2.5e-4);
-    CU_ASSERT_TRUE(r.time_s.p90 / r.time_s.p10 < 1.01);
-    run.mtbf_s = DAY_S;
-    run.policy = rh_run_policy_by_name("restart");
-    CU_ASSERT_TRUE(replicated(&run).replications >= 200);
-}
-
 /* Components with times of their own: the closed form takes their mean, and the drawn runs agree. */
 static void components_have_their_own_times(void)
 {
@@ -523,21 +448,6 @@ static void drives_shorten_restarts(void)
     CU_ASSERT_TRUE(local < 0.9 * storage && local > 0.6 * storage);
 }
 
-/* Draws that would take hours end at the deadline, and those until then are the answer. */
-static void a_deadline_ends_the_draws(void)
-{
-    RhTrainingRun run = llama_3();
-    run.least = run.most = G_MAXINT32 / 2;
-    run.deadline = rh_deadline_in(0.3);
-    gint64 t_start_us = g_get_monotonic_time();
-    RhRunResult r = replicated(&run);
-    CU_ASSERT_TRUE(r.timed_out && r.replications >= 2 && r.replications < run.most);
-    CU_ASSERT_TRUE(g_get_monotonic_time() - t_start_us < 10 * G_USEC_PER_SEC);
-    CU_ASSERT_DOUBLE_EQUAL(r.ettr_frac, run.work_s / r.time_s.mean, 1e-12);
-    run.deadline.t_end_us = 1;
-    expect_error(&run, RH_ERROR_NO_ANSWER);
-}
-
 /* A run that takes a hundred times its work is answered where the closed form says so. */
 static void a_slow_run_is_awaited(void)
 {
@@ -553,35 +463,6 @@ static void a_slow_run_is_awaited(void)
     CU_ASSERT_TRUE(fabs(r.ettr_frac / 0.01195 - 1) < 2 * r.half_frac);
     run.mtbf_s = 300;
     expect_error(&run, RH_ERROR_NO_ANSWER);
-}
-
-/* A short last interval would cost a checkpoint for little work, so the searched interval divides
- * the work, and neither more nor fewer of them are better: of hours without a failure one. */
-static void the_searched_interval_divides_the_work(void)
-{
-    static const char *const policies[] = {"restart", "shrink"}; /* closed form; simulated */
-    for (int i = 0; i < 4; i++) {
-        RhTrainingRun run = llama_3();
-        run.policy = rh_run_policy_by_name(policies[i / 2]);
-        run.checkpoint.every_s = 0;
-        run.least = run.most = 200;
-        if (i % 2 == 0) {
-            run.work_s = 5.3 * HOUR_S;
-            run.mtbf_s = 132 * DAY_S;
-            run.step_s = 1;
-        } else
-            run.work_s = 1.5 * DAY_S;
-        RhRunResult best = replicated(&run);
-        double parts = round(run.work_s / best.every_s);
-        RH_CHECK_CLOSE(parts * best.every_s, run.work_s, 1e-12);
-        CU_ASSERT_TRUE(i % 2 == 0 ? parts == 1 : parts > 10);
-        for (int more = -1; more <= 1; more += 2) {
-            if (parts + more < 1)
-                continue;
-            run.checkpoint.every_s = run.work_s / (parts + more);
-            CU_ASSERT_TRUE(replicated(&run).time_s.mean >= best.time_s.mean * (1 - 1e-3));
-        }
-    }
 }
 
 /* Hours in which kernels are tuned cost what the run's do, and nothing where no price is known. */
@@ -600,27 +481,11 @@ static void tuning_is_paid_at_the_price_of_the_run(void)
     CU_ASSERT_TRUE(replicated(&run).goodput_frac < 1e-5);
 }
 
-/* Where few runs meet a failure, those that met none do not say how long runs are. */
-static void seldom_failures_are_waited_for(void)
-{
-    RhTrainingRun run = llama_3();
-    run.work_s = 2 * HOUR_S;
-    run.mtbf_s = 50 * HOUR_S;
-    run.checkpoint.every_s = 1000 * DAY_S;
-    run.least = 200;
-    run.most = 4000;
-    run.close_frac = 0.1;
-    RhRunResult r = replicated(&run);
-    CU_ASSERT_TRUE(r.failures.mean * r.replications >= 9.5);
-    RH_CHECK_CLOSE(r.goodput_frac, r.exact_goodput_frac, 0.03);
-}
-
 int main(void)
 {
     static const RhTest tests[] = {
         {"replications_agree_with_the_closed_form", replications_agree_with_the_closed_form},
         {"where_the_time_went_sums_to_the_time", where_the_time_went_sums_to_the_time},
-        {"runs_of_many_failures_are_drawn_few_times", runs_of_many_failures_are_drawn_few_times},
         {"components_have_their_own_times", components_have_their_own_times},
         {"missed_causes_come_again", missed_causes_come_again},
         {"planned_stops_lose_no_work", planned_stops_lose_no_work},
@@ -631,7 +496,6 @@ int main(void)
         {"spans_are_where_the_time_went", spans_are_where_the_time_went},
         {"drives_shorten_restarts", drives_shorten_restarts},
         {"a_slow_run_is_awaited", a_slow_run_is_awaited},
-        {"a_deadline_ends_the_draws", a_deadline_ends_the_draws},
         {"a_segment_is_the_same_whole_and_cut", a_segment_is_the_same_whole_and_cut},
         {"published_rates_give_the_published_times", published_rates_give_the_published_times},
         {"what_a_goodput_says_of_each_failure", what_a_goodput_says_of_each_failure},
@@ -639,10 +503,7 @@ int main(void)
         {"policies_order_as_they_must", policies_order_as_they_must},
         {"laws_keep_the_mean", laws_keep_the_mean},
         {"bad_runs_are_refused", bad_runs_are_refused},
-        {"the_searched_interval_divides_the_work", the_searched_interval_divides_the_work},
         {"tuning_is_paid_at_the_price_of_the_run", tuning_is_paid_at_the_price_of_the_run},
-        {"seldom_failures_are_waited_for", seldom_failures_are_waited_for},
-        {"a_seed_gives_the_same_run", a_seed_gives_the_same_run},
         {NULL, NULL},
     };
     return rh_test_main("training_run", tests);

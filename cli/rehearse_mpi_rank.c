@@ -1,4 +1,4 @@
-#include "cli/mpi_job_rank.h"
+#include "cli/rehearse_mpi_rank.h"
 
 #include <fcntl.h>
 #include <unistd.h>
