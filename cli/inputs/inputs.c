@@ -222,15 +222,6 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     return g_steal_pointer(&in);
 }
 
-bool rh_inputs_alone_on_gpus(const RhInputs *in, const char *command, GError **error)
-{
-    return !rh_clients_share(&in->c.job.clients) ||
-           rh_fail(error, RH_ERROR_USAGE,
-                   "clients=%d: %s counts GPUs of one process each\n"
-                   "help: `rehearse plan` and `rehearse simulate` share them",
-                   in->c.job.clients.count, command);
-}
-
 /* --- the command line --- */
 
 /* Settings of --profile, --set and --scenario in this order, their positions in files or "", and

@@ -227,3 +227,12 @@ void rh_inputs_warn_ignored(const RhInputs *in, const RhPlatform *before)
             rh_terminal_hint(line);
     }
 }
+
+bool rh_inputs_alone_on_gpus(const RhInputs *in, const char *command, GError **error)
+{
+    return !rh_clients_share(&in->c.job.clients) ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "clients=%d: %s counts GPUs of one process each\n"
+                   "help: `rehearse plan` and `rehearse simulate` share them",
+                   in->c.job.clients.count, command);
+}
