@@ -66,7 +66,8 @@ typedef struct {
     /* rl-plan */
     const char *algorithm, *placement, *transport, *generate, *sent;
     int64_t prompts, samples, minibatch, epochs, train_gpus, sandboxes, turns;
-    double ahead, reward_s, pack_tokens, changed_frac, begun_frac, useful_frac, tool_s, tool_tokens;
+    double ahead, reward_s, pack_tokens, changed_frac, begun_frac, useful_frac, tool_s, tool_tokens,
+        grow_to_tokens;
     bool reference_disabled, served_log_probs;
     /* explain */
     const char *term, *why_not;

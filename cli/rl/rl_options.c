@@ -57,6 +57,22 @@ static bool read_file(const RhArguments *a, RhRlJob *job, RhRequests **lengths, 
     return *lengths != NULL;
 }
 
+/* Are growing answers asked for with all that they need? */
+static bool check_growth(const RhArguments *a, GError **error)
+{
+    if ((a->grow_to_tokens > 0) != (a->steps > 0))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: a run whose answers grow has a last mean and a number of steps\n"
+                       "help: --grow-to 8k --steps 300",
+                       a->steps > 0 ? "--steps" : "--grow-to");
+    if (a->grow_to_tokens > TOKENS_MOST)
+        return rh_fail(error, RH_ERROR_USAGE, "--grow-to: at most %d tokens", TOKENS_MOST);
+    return a->grow_to_tokens <= 0 || a->lengths ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "--grow-to: answers drawn from a file do not grow\n"
+                   "help: their mean and deviation in --lengths");
+}
+
 bool rh_rl_words_job(const RhArguments *a, RhRlJob *job, RhRequests **lengths, GError **error)
 {
     const RhRlAlgorithm *algorithm = rh_rl_algorithm_by_name(a->algorithm);
@@ -104,7 +120,8 @@ bool rh_rl_words_job(const RhArguments *a, RhRlJob *job, RhRequests **lengths, G
                        "--minibatch %d: a step has %" G_GINT64_FORMAT " samples\n"
                        "help: leave it out for one update a step",
                        job->minibatch, rh_rl_step_samples(job));
-    return a->lengths ? read_lengths(a->lengths, job, error) : read_file(a, job, lengths, error);
+    return check_growth(a, error) &&
+           (a->lengths ? read_lengths(a->lengths, job, error) : read_file(a, job, lengths, error));
 }
 
 static bool read_deployment(const RhArguments *a, RhRlPlanOptions *o, GError **error)

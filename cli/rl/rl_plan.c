@@ -129,11 +129,12 @@ static bool print_words(const Query *q, const RhRlPlan *plan, GError **error)
     return words != NULL;
 }
 
-static int show(const Query *q, const RhRlPlan *plan, GError **error)
+static int show(const Query *q, const RhRlPlan *plan, const RhRlGrowth *growth, GError **error)
 {
     RhRlAnswer answer = {.q = &q->in->question,
                          .options = &q->options,
                          .plan = plan,
+                         .growth = growth,
                          .verbosity = (int)q->a->verbosity};
     g_autofree char *text = rh_report_rl_text(&answer), *json = rh_report_rl_json(&answer);
     fputs(q->a->json ? json : text, stdout);
@@ -156,8 +157,14 @@ static int answer(Query *q, GError **error)
         return 3;
     settle(q);
     g_autoptr(RhRlPlan) plan = rh_rl_plan(&q->options, error);
+    RhRlGrowthSpec spec = {.to_tokens = q->a->grow_to_tokens, .steps = q->a->steps};
+    RhRlGrowth growth = {0};
+    bool grows = spec.to_tokens > 0 && plan && plan->entries->len > 0;
+    bool known = plan && (!grows || rh_rl_growth(&q->options, &spec, plan, &growth, error));
     rh_terminal_progress_end();
-    return plan ? show(q, plan, error) : 1;
+    int status = known ? show(q, plan, grows ? &growth : NULL, error) : 1;
+    rh_rl_growth_clear(&growth);
+    return status;
 }
 
 static int run(const RhArguments *a, GError **error)
@@ -180,6 +187,12 @@ static const RhOption own[] = {
               "tokens: in=512,out=4k; answers with a long tail: sigma=0.8 (deviation of the "
               "logarithm), max=16k (limit of an answer); in-min=100: prompts from 100 to in",
               .required = true, .unless = "requests"),
+    RH_OPTION(grow_to_tokens, "grow-to", 0, RH_OPTION_QUANTITY, "8k",
+              "mean answer of the last step, which it grows to evenly: which placement is the best "
+              "over all --steps",
+              .quantity = RH_QUANTITY_TOKENS, .positive = true),
+    RH_OPTION(steps, "steps", 0, RH_OPTION_INTEGER, "N", "steps of the run, for --grow-to",
+              .low = 2, .high = 1 << 24),
     RH_OPTION(requests, "requests", 0, RH_OPTION_TEXT, "FILE",
               "lengths of prompts and answers to draw from: columns input_tokens,output_tokens, "
               "or a trace as serve-simulate reads it",

@@ -111,6 +111,10 @@ char *rh_report_rl_json(const RhRlAnswer *a)
     rh_json_put_number(w, "step_s", plan->failing.step_s);
     rh_json_put_number(w, "unharmed_s", plan->failing.unharmed_s);
     rh_json_end_object(w);
+    if (a->growth)
+        rh_put_rl_growth(w, a->growth);
+    else
+        rh_json_put_null(w, "growth");
     rh_json_put_null(w, "error_frac");
     rh_json_begin_array(w, "entries");
     for (guint i = 0; i < plan->entries->len; i++)

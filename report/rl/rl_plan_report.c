@@ -217,6 +217,17 @@ static void append_job(GString *out, const RhRlAnswer *a)
     rh_text_wrap(out, line->str, 2, 79);
 }
 
+char *rh_report_rl_split(const RhRlEntry *e)
+{
+    return e->placement->shares_gpus ? g_strdup_printf("%d", e->trainer.gpus)
+                                     : g_strdup_printf("%d:%d", e->trainer.gpus, e->servers.gpus);
+}
+
+char *rh_report_rl_ahead(const RhRlEntry *e)
+{
+    return e->placement->shares_gpus ? g_strdup("-") : g_strdup_printf("%g", e->ahead);
+}
+
 static void append_row(RhTable *table, const RhRlEntry *e, guint number)
 {
     g_autofree char *servers = rh_report_servers(&e->servers.deployment),
@@ -225,11 +236,7 @@ static void append_row(RhTable *table, const RhRlEntry *e, guint number)
                     *sync = rh_text_number(
                         e->step.spent_s[RH_RL_SENDS] + e->step.spent_s[RH_RL_LOADS], 2),
                     *waits = rh_text_number(e->step.spent_s[RH_RL_WAITS], 3),
-                    *ahead =
-                        e->placement->shares_gpus ? g_strdup("-") : g_strdup_printf("%g", e->ahead);
-    g_autofree char *split = e->placement->shares_gpus
-                                 ? g_strdup_printf("%d", e->trainer.gpus)
-                                 : g_strdup_printf("%d:%d", e->trainer.gpus, e->servers.gpus);
+                    *ahead = rh_report_rl_ahead(e), *split = rh_report_rl_split(e);
     rh_table_rowf(table, "%u%s|%s|%s|%s|%s|%s|%s|%s|%s|%.1f", number, e->pareto ? "*" : "",
                   e->placement->name, ahead, split, servers, step, train, sync, waits,
                   e->step.age_mean);
@@ -385,6 +392,8 @@ char *rh_report_rl_text(const RhRlAnswer *a)
         g_string_append_c(out, '\n');
         append_table(out, a);
         g_string_append_c(out, '\n');
+        if (a->growth)
+            rh_report_rl_growth(out, a->growth);
         append_binds(out, a, best);
         append_search(out, a);
         append_error(out, best);

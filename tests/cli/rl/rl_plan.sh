@@ -19,6 +19,9 @@ try "${small[@]}" --algorithm dapo --begin 1.5 --useful 60% --placement one-off 
 try "${small[@]}" --turns 3 --tool-wait 500ms --tool-tokens 50 --reward 100ms --sandboxes 16 --placement apart --train-gpus 4 |
     sed -n '/  a step/,/^#/p'
 try "${small[@]}" --placement one-off --train-gpus 4 --mtbf 2min --restart 10s | sed -n '/  with a failure/,/^job/p'
+try "${small[@]}" --placement one-off --grow-to 900 --steps 200 | sed -n '/^growth/,/^bottleneck/p'
+try "${small[@]}" --grow-to 900
+try "${small[@]}" --grow-to 2k --steps 200 --placement one-off --train-gpus 4
 try "${small[@]}" --restart 10s
 try "${small[@]}" --mtbf 1s --restart 10s
 try "${small[@]}" --turns 3 --begin 2

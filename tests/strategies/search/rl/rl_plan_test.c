@@ -1,6 +1,6 @@
 /* Plans of post-training: bounds below simulated steps, what bounds leave out is no better, and the
  * forward passes of the trainer. */
-#include "strategies/search/rl/rl_plan.h"
+#include "strategies/search/rl/rl_growth.h"
 
 #include "base/error.h"
 #include "strategies/rl/algorithms/algorithms.h"
@@ -290,6 +290,43 @@ static void a_cache_too_small_for_later_steps_is_left_out(void)
     close_case(&c);
 }
 
+static double first_step_s(const RhRlPlan *plan)
+{
+    return g_array_index(plan->entries, RhRlEntry, 0).step.step_s;
+}
+
+/* Answers that do not grow leave all three plans alike; longer ones take longer with any placement,
+ * and the run's best takes no longer than the first step's. */
+static void growing_answers_take_longer(void)
+{
+    Case c;
+    open_case(&c);
+    c.options.only = rh_rl_placement_by_name("apart");
+    c.options.given.pools[0].tp = 1;
+    g_autoptr(RhRlPlan) first = planned(&c);
+    for (int grows = 0; grows <= 1; grows++) {
+        RhRlGrowthSpec spec = {.to_tokens = grows ? 1500 : c.job.answer.mean, .steps = 60};
+        RhRlGrowth growth;
+        GError *error = NULL;
+        CU_ASSERT_TRUE_FATAL(rh_rl_growth(&c.options, &spec, first, &growth, &error));
+        CU_ASSERT_EQUAL(growth.points[1].answer_tokens, (600 + spec.to_tokens) / 2);
+        for (int k = 0; k < RH_RL_GROWTH_POINTS; k++) {
+            const RhRlGrowthPoint *p = growth.points;
+            CU_ASSERT_TRUE(p[k].step_s[k] <= p[k].step_s[0] * (1 + 1e-9));
+            CU_ASSERT_TRUE(growth.run_s[growth.best] <= growth.run_s[k]);
+            CU_ASSERT_TRUE(!grows ||
+                           (p[0].step_s[k] < p[1].step_s[k] && p[1].step_s[k] < p[2].step_s[k]));
+            CU_ASSERT_TRUE(grows || growth.run_s[k] == growth.run_s[0]);
+        }
+        if (!grows)
+            RH_CHECK_CLOSE(growth.run_s[0], 60 * first_step_s(first), 1e-9);
+        rh_rl_growth_clear(&growth);
+    }
+    RhRlGrowth none;
+    CU_ASSERT_FALSE(rh_rl_growth(&c.options, &(RhRlGrowthSpec){3000, 60}, first, &none, NULL));
+    close_case(&c);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -299,6 +336,7 @@ int main(void)
         {"servers_are_as_wide_as_asked", servers_are_as_wide_as_asked},
         {"forward_is_a_part_of_an_update", forward_is_a_part_of_an_update},
         {"a_critic_is_trained_too", a_critic_is_trained_too},
+        {"growing_answers_take_longer", growing_answers_take_longer},
         {"what_does_not_fit_is_said", what_does_not_fit_is_said},
         {"splits_leave_both_a_gpu", splits_leave_both_a_gpu},
         {"a_cache_too_small_for_later_steps_is_left_out",
