@@ -100,7 +100,8 @@ typedef enum {
     RH_PROTOCOL_LL,
     RH_PROTOCOL_LL128,
     RH_PROTOCOL_SIMPLE,
-    RH_PROTOCOL_NVLS, /* reduction and multicast in the switch */
+    RH_PROTOCOL_NVLS,  /* reduction and multicast in the switch */
+    RH_PROTOCOL_SHARP, /* the same in the switches between nodes */
     RH_PROTOCOL_LAST,
 } RhProtocol;
 

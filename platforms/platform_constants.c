@@ -62,6 +62,8 @@ static const RhFactRow rows[] = {
     PROTOCOL(nic, "ll", LL),
     PROTOCOL(nic, "ll128", LL128),
     PROTOCOL(nic, "simple", SIMPLE),
+    P("nic.sharp.efficiency", OPTIONAL, FRAC, protocols,
+      nic_protocols[RH_PROTOCOL_SHARP].efficiency_frac),
     P("host.bandwidth", NEEDED, BYTES_PER_S, rates, host_bytes_per_s),
     P("host.gpus_per_link", OPTIONAL, COUNT, sharers, host_gpus_per_link),
     P("host.memory_bandwidth", OPTIONAL, BYTES_PER_S, rates_or_none, host_memory_bytes_per_s),

@@ -95,7 +95,8 @@ static int32_t put_step(Goal *g, const RhExpansion *e, int32_t own, int32_t from
         const RhFlow *flow = rh_expansion_flow(e, i);
         bool sends = flow->src == own;
         int32_t peer = e->members[sends ? flow->dst : flow->src];
-        require(g, put_message(g, sends, flow->bytes / e->schedule->wire_factor, peer, tag), start);
+        require(g, put_message(g, sends, rh_flow_payload_bytes(e->schedule, flow), peer, tag),
+                start);
     }
     if (g->line <= first)
         return g->line < first ? start : first;

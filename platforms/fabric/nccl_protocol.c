@@ -10,7 +10,7 @@ const RhProtocolFacts *rh_protocol_of(const RhPlatform *p, RhProtocol protocol, 
 bool rh_protocols_any(const RhPlatform *p, bool between)
 {
     bool any = false;
-    for (RhProtocol i = RH_PROTOCOL_NONE; i < RH_PROTOCOL_LAST; i++)
+    for (RhProtocol i = RH_PROTOCOL_NONE; i < RH_PROTOCOL_SHARP; i++)
         any = any || rh_protocol_of(p, i, between) != NULL;
     return any;
 }

@@ -5,7 +5,8 @@
 /* Returns a protocol's facts for collectives inside a node, or between nodes; NULL where the
  * platform has none. */
 const RhProtocolFacts *rh_protocol_of(const RhPlatform *p, RhProtocol protocol, bool between);
-/* Returns whether the platform has facts of any protocol. */
+/* Returns whether the platform has facts of any protocol but the switches' between nodes, which is
+ * beside the others. */
 bool rh_protocols_any(const RhPlatform *p, bool between);
 /* Scales the protocols' facts after the link's efficiency, latency or launch, `line` of the
  * platform, changed by a factor, except for facts that the user set. Does nothing for other facts.

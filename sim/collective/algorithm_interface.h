@@ -49,15 +49,22 @@ void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t fi
  * wrap_first + wrap_count). */
 void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
 
+/* Divides the buffer into a chunk for each member: block j of `nodes` chunks is the part of the members at place j of
+ * their nodes, which form a rail. */
+void rh_schedule_rail_chunks(RhScheduleBuilder *b);
+/* Adds the rounds inside nodes that leave each member its block's sums (`ahead` -1, `reduce`), or hand blocks to all
+ * (0, false). */
+void rh_schedule_inside_nodes(RhScheduleBuilder *b, int32_t ahead, bool reduce);
+
 /* --- rates of protocols --- */
 
 /* Effect of a NCCL protocol relative to the platform's fitted line: seconds added to the launch and
- * to each step, and bytes on the wire per byte of payload. */
+ * to each step, and bytes on the wire per byte of payload, of which inside nodes. */
 typedef struct {
-    double launch_more_s, step_more_s, wire_factor;
+    double launch_more_s, step_more_s, wire_factor, wire_factor_inside;
 } RhProtocolRate;
 /* No change to the platform's line. */
-#define RH_PACE_OF_LINE ((RhProtocolRate){.wire_factor = 1})
+#define RH_PACE_OF_LINE ((RhProtocolRate){.wire_factor = 1, .wire_factor_inside = 1})
 
 typedef struct RhAlgorithm RhAlgorithm;
 /* Returns the rate of a row's protocol; RH_PACE_OF_LINE for a row without a protocol, and where the
@@ -133,6 +140,7 @@ void rh_loads_reach(RhLoads *loads, int32_t members);
 struct RhAlgorithm {
     const char *name;
     RhProtocol protocol;   /* NONE: the rate of the platform's line */
+    bool between_alone;    /* its protocol is one of links between nodes; inside, the line's rate */
     RhAlgo plain;          /* row of the same steps without a protocol; NONE: this one */
     unsigned paced;        /* operations that rows with protocols perform too */
     unsigned ops;          /* RH_BIT of every supported operation */

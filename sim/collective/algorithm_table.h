@@ -17,4 +17,5 @@
     ROW(TREE_LL, tree_ll)                                                                          \
     ROW(TREE_LL128, tree_ll128)                                                                    \
     ROW(TREE_SIMPLE, tree_simple)                                                                  \
-    ROW(NVLS, nvls)
+    ROW(NVLS, nvls)                                                                                \
+    ROW(SHARP, sharp)

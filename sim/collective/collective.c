@@ -78,6 +78,7 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
     s->launch_more_s = pace.launch_more_s;
     s->step_more_s = pace.step_more_s;
     s->wire_factor = pace.wire_factor;
+    s->wire_factor_inside = pace.wire_factor_inside;
     s->rounds = g_array_new(FALSE, FALSE, sizeof(RhRound));
     s->flows = g_array_new(FALSE, FALSE, sizeof(RhFlow));
     RhGroupPlace at = rh_placement_of(members, node_of);
@@ -88,7 +89,7 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
         .shares_count = volumes.shares_count,
         .rings = rings,
         .node_of = node_of,
-        .link = {link.inside * pace.wire_factor, link.between * pace.wire_factor},
+        .link = {link.inside * pace.wire_factor_inside, link.between * pace.wire_factor},
         .per_node = at.side_by_side,
         .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
     b.node_frac = rh_node_frac(volumes.routing, members, at.side_by_side ? b.nodes : 0);
@@ -167,6 +168,11 @@ void rh_schedule_free(RhSchedule *s)
     g_free(s);
 }
 
+double rh_flow_payload_bytes(const RhSchedule *s, const RhFlow *flow)
+{
+    return flow->bytes / (flow->inside ? s->wire_factor_inside : s->wire_factor);
+}
+
 double rh_schedule_wire_bytes(const RhSchedule *s)
 {
     g_autofree double *sent = g_new0(double, s->members);
@@ -175,7 +181,7 @@ double rh_schedule_wire_bytes(const RhSchedule *s)
         const RhRound *round = &g_array_index(s->rounds, RhRound, i);
         for (int32_t f = round->flows_first; f < round->flows_first + round->flows_count; f++) {
             const RhFlow *flow = &g_array_index(s->flows, RhFlow, f);
-            sent[flow->src] += round->repeat * flow->bytes / s->wire_factor;
+            sent[flow->src] += round->repeat * rh_flow_payload_bytes(s, flow);
             most = fmax(most, sent[flow->src]);
         }
     }

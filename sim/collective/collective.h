@@ -27,6 +27,7 @@ typedef struct {
     int32_t chunk_first, chunk_count, chunk_shift;
     int32_t wrap_first, wrap_count;
     bool reduce;
+    bool inside; /* a node */
 } RhFlow;
 
 typedef struct {
@@ -47,7 +48,11 @@ typedef struct {
     /* Seconds that a protocol adds to the platform's launch and to the latency of each step (may be
      * negative), and bytes on the wire per byte of the buffer; 0, 0, 1 without a protocol. */
     double launch_more_s, step_more_s, wire_factor;
+    double wire_factor_inside; /* of flows inside a node */
 } RhSchedule;
+
+/* Returns the bytes of the buffer that a flow carries: fewer than on the wire under some protocols. */
+double rh_flow_payload_bytes(const RhSchedule *schedule, const RhFlow *flow);
 
 /* Makes the steps of `op` on `members` ranks. node_of[i] is the node of member i (NULL: all on one
  * node). RING over k members per node runs k rings at once. RH_ERROR_INPUT when op and algo do not

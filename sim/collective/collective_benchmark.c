@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/units.h"
+#include "platforms/fabric/nccl_protocol.h"
 
 double rh_collective_bus_factor(RhOp op, int32_t ranks)
 {
@@ -64,11 +65,19 @@ static int32_t border_nics(const RhCollectiveBenchmark *benchmark, const RhPlatf
                : MAX(MIN(p->nics_per_node, each * p->nics_per_node / p->gpus_per_node), 1);
 }
 
+/* Sums in the switches spare an all-reduce the way back between nodes, too. */
+static double between_frac(const RhCollectiveBenchmark *benchmark, const RhPlatform *p)
+{
+    return benchmark->op == RH_OP_ALL_REDUCE && rh_protocol_of(p, RH_PROTOCOL_SHARP, true)
+               ? 1
+               : crossing_frac(benchmark->op, benchmark->ranks, benchmark->nodes);
+}
+
 static double between_s(const RhCollectiveBenchmark *benchmark, double bytes, const RhPlatform *p)
 {
     if (benchmark->nodes < 2)
         return 0;
-    return bytes * crossing_frac(benchmark->op, benchmark->ranks, benchmark->nodes) /
+    return bytes * between_frac(benchmark, p) /
            (border_nics(benchmark, p) * p->nic_bytes_per_s.value);
 }
 

@@ -50,13 +50,14 @@ static double cost_s(const RhAlgorithm *row, RhGroupPlace at, RhOp op, double by
     loads.node_frac = rh_node_frac(more->routing, at.members,
                                    at.side_by_side > 0 ? at.members / at.side_by_side : 0);
     double total_s = 0, node_bytes_per_s = rates->node_bytes_per_s;
+    double inside = pace.wire_factor_inside * link.inside;
     if ((row->rings & (1U << op)) != 0 && rates->ring_bytes_per_s > 0)
         node_bytes_per_s = rates->ring_bytes_per_s;
     if (at.members > 1)
         row->cost(&loads, op, bytes);
     for (int32_t i = 0; i < loads.count; i++) {
         const RhLoad *load = &loads.load[i];
-        double moving_s = fmax(pace.wire_factor * link.inside * load->node_bytes / node_bytes_per_s,
+        double moving_s = fmax(inside * load->node_bytes / node_bytes_per_s,
                                pace.wire_factor * link.between * load->nic_bytes /
                                    rates->nic_bytes_per_s * slowdown(rates, load->reach));
         double alpha_s = load->leaves ? rates->nic_alpha_s : rates->node_alpha_s;
@@ -155,7 +156,8 @@ static bool family_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, R
     unsigned nccl = row->nccl | (at.nodes > 1 ? row->nccl_between : 0);
     unsigned takes = once ? row->once : mpi ? row->mpi : nccl;
     return (takes & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes) &&
-           (mpi ? row->protocol == RH_PROTOCOL_NONE : has_pace(p, row, op, at.nodes > 1));
+           (mpi && !row->between_alone ? row->protocol == RH_PROTOCOL_NONE
+                                       : has_pace(p, row, op, at.nodes > 1));
 }
 
 /* Can the row run there, whoever has it? */

@@ -2,8 +2,7 @@
  * member's part, all-gather inside the node. */
 #include "sim/collective/algorithm_interface.h"
 
-/* Adds the phase inside nodes, in which member j of a node keeps block j of `nodes` chunks. */
-static void add_inside_node(RhScheduleBuilder *b, int32_t ahead, bool reduce)
+void rh_schedule_inside_nodes(RhScheduleBuilder *b, int32_t ahead, bool reduce)
 {
     int32_t k = b->per_node, h = b->nodes;
     if (k < 2)
@@ -38,20 +37,25 @@ static void between(RhScheduleBuilder *b, int32_t ahead, bool reduce)
                                                   .reduce = reduce});
 }
 
-static void generate(RhScheduleBuilder *b, RhOp op)
+void rh_schedule_rail_chunks(RhScheduleBuilder *b)
 {
     int32_t k = b->per_node, h = b->nodes;
     rh_schedule_chunks(b, k * h);
     for (int32_t j = 0; j < k; j++)
         for (int32_t node = 0; node < h; node++)
             b->schedule->owner[j * h + node] = node * k + j;
+}
+
+static void generate(RhScheduleBuilder *b, RhOp op)
+{
+    rh_schedule_rail_chunks(b);
     if (op != RH_OP_ALL_GATHER) {
-        add_inside_node(b, -1, true);
+        rh_schedule_inside_nodes(b, -1, true);
         between(b, -1, true);
     }
     if (op != RH_OP_REDUCE_SCATTER) {
         between(b, 0, false);
-        add_inside_node(b, 0, false);
+        rh_schedule_inside_nodes(b, 0, false);
     }
 }
 

@@ -47,6 +47,7 @@ RhProtocolRate rh_protocol_rate(const RhAlgorithm *row, RhOp op, int32_t members
         more_s(&facts->latency_s, between ? &p->nic_latency_s : &p->nvlink_latency_s);
     pace.wire_factor =
         line->value / facts->efficiency_frac.value * (between ? 1 : copied(row, op, members, p));
+    pace.wire_factor_inside = row->between_alone ? 1 : pace.wire_factor;
     return pace;
 }
 

@@ -20,8 +20,9 @@ void rh_schedule_round(RhScheduleBuilder *b, int32_t repeat)
 void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow)
 {
     GArray *rounds = b->schedule->rounds;
-    bool inside = !b->node_of || b->node_of[flow.src] == b->node_of[flow.dst];
-    flow.bytes = flow.chunk_count * b->chunk_bytes * (inside ? b->link.inside : b->link.between);
+    flow.inside = !b->node_of || b->node_of[flow.src] == b->node_of[flow.dst];
+    flow.bytes =
+        flow.chunk_count * b->chunk_bytes * (flow.inside ? b->link.inside : b->link.between);
     g_array_append_val(b->schedule->flows, flow);
     g_array_index(rounds, RhRound, rounds->len - 1).flows_count++;
 }

@@ -77,6 +77,40 @@ static void a_ring_copies_its_own_chunk_and_a_switch_sums(void)
     CU_ASSERT_EQUAL(taken, RH_ALGO_RING_SIMPLE);
 }
 
+/* Up once and down once, whatever the nodes, so that an all-reduce has the rate of a message; a ring sends nearly
+ * twice as much. Source: Graham et al., ISC 2020: 95 % of the network's bandwidth, and 2 to 5 times sums by hosts. */
+static void switches_between_nodes_sum_at_the_rate_of_a_message(void)
+{
+    for (int32_t nodes = 4; nodes <= 64; nodes *= 4) {
+        g_autofree char *name = g_strdup_printf("h100-sxm:1x%d,ib:200Gb/s,nics:1", nodes);
+        g_autoptr(RhPlatform) p = rh_platform_load(name, NULL);
+        RhAlgo taken;
+        double ring_s = time_s(p, RH_OP_ALL_REDUCE, nodes, 1e9, &taken);
+        CU_ASSERT_TRUE(rh_platform_set(p, "nic.sharp.efficiency", "0.95", NULL));
+        double s = time_s(p, RH_OP_ALL_REDUCE, nodes, 1e9, &taken);
+        CU_ASSERT_EQUAL(taken, RH_ALGO_SHARP);
+        RH_CHECK_CLOSE(s, 1e9 / (0.95 * 25e9), 0.01);
+        CU_ASSERT_TRUE(ring_s / s > 2.0 * (nodes - 1) / nodes && ring_s / s < 5);
+        time_s(p, RH_OP_ALL_GATHER, nodes, 1e9, &taken);
+        CU_ASSERT_NOT_EQUAL(taken, RH_ALGO_SHARP);
+    }
+}
+
+/* Inside nodes the parts go round rings at the link's own rate; between nodes each member sends its part once. */
+static void inside_nodes_links_keep_their_rate(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s", NULL);
+    CU_ASSERT_TRUE(rh_platform_set(p, "nic.sharp.efficiency", "0.5", NULL));
+    g_autofree int32_t *node_of = g_new(int32_t, 128);
+    for (int32_t i = 0; i < 128; i++)
+        node_of[i] = i / 8;
+    double inside_s = 14 * (p->nvlink_latency_s.value +
+                            1e9 / 8 / (p->nvlink_efficiency_frac.value * RATE)),
+           between_s = 2 * p->nic_latency_s.value + 1e9 / 8 / (0.5 * 50e9);
+    RH_CHECK_CLOSE(rh_collective_estimate_s(RH_OP_ALL_REDUCE, RH_ALGO_SHARP, 128, node_of, 1e9, p),
+                   inside_s + between_s, 1e-9);
+}
+
 static void time_does_not_fall_as_sizes_grow(void)
 {
     static const RhOp ops[] = {RH_OP_ALL_REDUCE, RH_OP_ALL_GATHER, RH_OP_REDUCE_SCATTER};
@@ -103,9 +137,10 @@ static void all_readers_take_the_same_time(void)
     static const struct {
         int32_t ranks, size, stride;
     } places[] = {{8, 8, 1}, {8, 4, 2}, {32, 4, 8}, {32, 32, 1}, {32, 16, 1}};
-    static const RhAlgo algos[] = {RH_ALGO_RING_LL, RH_ALGO_RING_SIMPLE, RH_ALGO_TREE_LL,
-                                   RH_ALGO_TREE_SIMPLE, RH_ALGO_NVLS};
+    static const RhAlgo algos[] = {RH_ALGO_RING_LL,     RH_ALGO_RING_SIMPLE, RH_ALGO_TREE_LL,
+                                   RH_ALGO_TREE_SIMPLE, RH_ALGO_NVLS,        RH_ALGO_SHARP};
     g_autoptr(RhPlatform) p = with_protocols("h100-sxm:8x4,ib:400Gb/s,nics:4");
+    CU_ASSERT_TRUE(rh_platform_set(p, "nic.sharp.efficiency", "0.5", NULL));
     CU_ASSERT_TRUE(rh_platform_set(p, "nvlink.nvls.efficiency", "0.7", NULL));
     for (size_t i = 0; i < G_N_ELEMENTS(places); i++)
         for (size_t k = 0; k < G_N_ELEMENTS(algos); k++)
@@ -204,6 +239,9 @@ int main(void)
             {"the_choice_changes_where_two_lines_cross", the_choice_changes_where_two_lines_cross},
             {"a_ring_copies_its_own_chunk_and_a_switch_sums",
              a_ring_copies_its_own_chunk_and_a_switch_sums},
+            {"switches_between_nodes_sum_at_the_rate_of_a_message",
+             switches_between_nodes_sum_at_the_rate_of_a_message},
+            {"inside_nodes_links_keep_their_rate", inside_nodes_links_keep_their_rate},
             {"time_does_not_fall_as_sizes_grow", time_does_not_fall_as_sizes_grow},
             {"all_readers_take_the_same_time", all_readers_take_the_same_time},
             {"bytes_of_the_buffer_are_told_as_they_are", bytes_of_the_buffer_are_told_as_they_are},
