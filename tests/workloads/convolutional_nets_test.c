@@ -27,17 +27,39 @@ static RhShard pictures_of(int64_t pictures, bool fused)
     return shard;
 }
 
-/* Source: torchvision's documentation of resnext50_32x4d: 25,028,904 parameters, 4.23 GFLOPS (of multiply-adds). */
-static void groups_make_resnext_out_of_resnet(void)
+/* Returns the FLOPs of a picture's forward pass. */
+static double forward_flops(const RhModel *m)
 {
-    g_autoptr(RhModel) m = catalogue("resnext-50");
-    CU_ASSERT_EQUAL(rh_model_params(m), 25028904);
     RhShard shard = pictures_of(1, true);
     double forward = rh_block_flops(m, NULL, RH_BLOCK_HEAD, &shard).weights;
     for (int32_t i = 0; i < m->layers_count; i++)
         forward +=
             rh_block_flops(m, &m->kinds[m->kind_of_layer[i]], RH_BLOCK_MIXER, &shard).weights;
-    RH_CHECK_CLOSE(forward, 2 * 4.23e9, 0.005);
+    return forward;
+}
+
+/* Source: torchvision's documentation of resnext50_32x4d: 25,028,904 parameters, 4.23 GFLOPS (of multiply-adds). */
+static void groups_make_resnext_out_of_resnet(void)
+{
+    g_autoptr(RhModel) m = catalogue("resnext-50");
+    CU_ASSERT_EQUAL(rh_model_params(m), 25028904);
+    RH_CHECK_CLOSE(forward_flops(m), 2 * 4.23e9, 0.005);
+}
+
+/* Source: Zoph et al. 2018, arXiv 1707.07012, table 2: 23.8 G multiply-adds, 88.9 M parameters, and table 3: 564 M,
+ * 5.3 M; to the last one as Keras counts those that are trained (keras.applications.nasnet). */
+static void nasnet_has_its_published_size(void)
+{
+    static const struct {
+        const char *name;
+        int64_t params;
+        double multiply_adds;
+    } nets[] = {{"nasnet-a-large", 88753150, 23.8e9}, {"nasnet-a-mobile", 5289978, 564e6}};
+    for (size_t n = 0; n < G_N_ELEMENTS(nets); n++) {
+        g_autoptr(RhModel) m = catalogue(nets[n].name);
+        CU_ASSERT_EQUAL(rh_model_params(m), nets[n].params);
+        RH_CHECK_CLOSE(forward_flops(m), 2 * nets[n].multiply_adds, 0.005);
+    }
 }
 
 /* AmoebaNet-D of 18 cells: tensors go from a cell to the two behind it. */
@@ -362,6 +384,7 @@ int main(void)
     return rh_test_main(
         "convolutional_nets",
         (RhTest[]){{"groups_make_resnext_out_of_resnet", groups_make_resnext_out_of_resnet},
+                   {"nasnet_has_its_published_size", nasnet_has_its_published_size},
                    {"a_cell_hands_two_tensors_to_the_next", a_cell_hands_two_tensors_to_the_next},
                    {"pictures_keep_their_height_and_width", pictures_keep_their_height_and_width},
                    {"kernels_do_the_products_of_the_net", kernels_do_the_products_of_the_net},
