@@ -29,7 +29,7 @@ static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
         c->gemm_few_rows_frac = (RhFact){0};
     for (; node != NULL; node = rh_json_next(node)) {
         RhGemmTile *t = &c->tiles[c->tiles_count++];
-        t->m = (int32_t)rh_json_int(doc, node, "m", 16, 1024);
+        t->m = (int32_t)rh_json_int(doc, node, "m", 1, 1024);
         t->n = (int32_t)rh_json_int(doc, node, "n", 16, 1024);
         t->rate_frac = rh_json_fact_within(doc, node, "rate", RH_QUANTITY_FRAC, &rh_range_tile);
         if ((t->m & (t->m - 1)) != 0 || (t->n & (t->n - 1)) != 0)
