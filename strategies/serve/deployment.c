@@ -12,6 +12,7 @@
 #include "strategies/serve/service/router.h"
 
 static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
+static const char *const switch_names[] = {"off", "on", NULL};
 static const char *const order_names[] = {"fcfs", "lpm", NULL};
 static const char *const prefix_names[] = {"auto", "off", "on", NULL};
 
@@ -98,9 +99,18 @@ static const PoolKey pool_keys[] = {
      RH_WEIGHTS_LAST - 1, RH_WEIGHTS_GPU, offsetof(RhPool, weights), weights_names},
     {"resident", "resident=40", "% of streamed weights that stay on the GPU", 0, 100, 0,
      offsetof(RhPool, resident), NULL},
+    {"prefetch", "prefetch=off",
+     "whether the next layer's weights come while one is computed, where they are streamed", 0, 1,
+     1, offsetof(RhPool, prefetch), switch_names},
     {"window", "window=5",
      "ms that a batch waits to be full, from its first request on; of static batches", 0, 3600000,
      0, offsetof(RhPool, window), NULL},
+    {"passes", "passes=50",
+     "passes of the model for an answer: sampling steps of a model that draws pictures by diffusion",
+     1, 100000, 1, offsetof(RhPool, passes), NULL},
+    {"guidance", "guidance=on",
+     "whether a pass is also made without the text (classifier-free guidance), in the same batch",
+     0, 1, 0, offsetof(RhPool, guidance), switch_names},
     {"scale", "scale=ongoing",
      "whether replicas come and go with the load; ongoing: by requests under way (Ray Serve)", 0, 1,
      0, offsetof(RhPool, scale), rh_scaler_names},

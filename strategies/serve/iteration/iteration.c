@@ -273,7 +273,8 @@ static double host_s(const RhIterations *it, int32_t sequences)
 
 static double with_host(const RhIterations *it, double device_s, int32_t sequences)
 {
-    double host = host_s(it, sequences), own_s = fmax(device_s, it->stream_s);
+    double host = host_s(it, sequences);
+    double own_s = it->pool.prefetch ? fmax(device_s, it->stream_s) : device_s + it->stream_s;
     return it->server->host_beside ? fmax(own_s, host) : own_s + host;
 }
 
@@ -341,11 +342,11 @@ static double pass_s(RhIterations *it, const RhBatch *b)
     int64_t longest = 0;
     for (int32_t i = 0; i < b->chunks_count; i++)
         longest = MAX(longest, b->chunks[i].tokens);
-    int64_t key = (int64_t)b->chunks_count << 32 | longest;
+    int64_t count = b->chunks_count * (1 + it->pool.guidance), key = count << 32 | longest;
     const double *known = g_hash_table_lookup(it->passes_s, &key);
     if (known)
         return *known;
-    RhShard shard = decode_shard(it, b->chunks_count, longest);
+    RhShard shard = decode_shard(it, (int32_t)count, longest);
     bool pictures = rh_model_sees_pictures(it->model) || it->model->patch_entries > 0;
     double s =
         block_s(it, NULL, RH_BLOCK_EMBEDDING, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
@@ -415,7 +416,7 @@ static double device_s(const RhIterations *it, const Parts *p)
 double rh_iteration_s(RhIterations *it, const RhBatch *batch)
 {
     Parts p = parts_of(it, batch);
-    return with_host(it, device_s(it, &p), p.sequences);
+    return it->pool.passes * with_host(it, device_s(it, &p), p.sequences);
 }
 
 RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts)
@@ -433,8 +434,8 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
         .steps = (int32_t)fmin(fmax(ceil(tokens / rh_pool_accepted(&it->pool)), 1), 1 << 20)};
     double launched_s = decode_launch_s(it);
     run.first_s = with_host(it, fmax(device, launched_s), decodes);
-    double least_s =
-        fmax(fmax(it->stream_s, launched_s), it->server->host_beside ? host_s(it, decodes) : 0);
+    double least_s = fmax(fmax(it->pool.prefetch ? it->stream_s : 0, launched_s),
+                          it->server->host_beside ? host_s(it, decodes) : 0);
     if (device < least_s) { /* constant until the kernels take longer */
         run.growth_s = 0;
         if (slope > 0)

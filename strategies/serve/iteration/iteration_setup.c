@@ -75,9 +75,6 @@ static void sum_memory(RhIterations *it)
                                              : embedding + head;
 }
 
-/* Streamed layers in memory: the current one, and the one that is loaded meanwhile. */
-#define LAYERS_AT_ONCE 2
-
 /* Rate at which a rank streams weights. A stream reaches a fraction of its link, which streams on
  * it share. Weights on drives are first read into host memory, at the rank's part of the node's
  * drives, and then copied: published rows of one, two and four GPUs on the same drives confirm this
@@ -98,7 +95,9 @@ static void stream_weights(RhIterations *it)
     double layer = it->weight_bytes / it->model->layers_count;
     it->streamed_bytes = it->weight_bytes * (1 - it->pool.resident / 100.0);
     it->stream_s = it->streamed_bytes / weights_rate(it, it->pool.weights == RH_WEIGHTS_NVME);
-    it->weight_bytes += fmin(LAYERS_AT_ONCE * layer, it->streamed_bytes) - it->streamed_bytes;
+    /* the current one, and the one that is loaded meanwhile */
+    int32_t layers_at_once = 1 + it->pool.prefetch;
+    it->weight_bytes += fmin(layers_at_once * layer, it->streamed_bytes) - it->streamed_bytes;
 }
 
 double rh_iterations_weights_s(const RhIterations *it)
@@ -194,7 +193,10 @@ static bool check_once(const RhServing *s, const RhPool *pool, GError **error)
                 {"host", pool->host > 0},
                 {"nvme", pool->nvme > 0}};
     if (rh_model_makes_tokens(s->model))
-        return true;
+        return (pool->passes == 1 && pool->guidance == 0) ||
+               rh_fail(error, RH_ERROR_USAGE,
+                       "%s: %s makes tokens, a pass each\nhelp: leave it out",
+                       pool->passes > 1 ? "passes" : "guidance", s->model->name);
     if (!s->server->scheduler->gathers)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s makes no tokens, and %s batches what makes one after another\n"
@@ -292,6 +294,8 @@ static bool check_weights(const RhServing *s, const RhPool *pool, GError **error
         return rh_fail(error, RH_ERROR_USAGE,
                        "pp%d: weights are streamed for a batch, and several are under way",
                        pool->pp);
+    if (pool->weights == RH_WEIGHTS_GPU && !pool->prefetch)
+        return rh_fail(error, RH_ERROR_USAGE, "prefetch=off: no weights are streamed");
     if (pool->weights == RH_WEIGHTS_GPU && pool->resident > 0)
         return rh_fail(error, RH_ERROR_USAGE, "resident=%d: all weights stay on the GPU",
                        pool->resident);

@@ -89,6 +89,27 @@ static void bert_is_as_tensorrt_has_it(void)
     CU_ASSERT_TRUE(sum / G_N_ELEMENTS(rows) < 0.12);
 }
 
+/* A picture drawn by diffusion is so many passes, each of which guidance makes of twice the pictures. */
+static void pictures_are_drawn_in_passes(void)
+{
+    static const int32_t one[] = {1, 1};
+    Setting once = setting_of("dit-xl-2", "dgx-a100:1", "server=triton,batch=2,window=1");
+    Setting drawn =
+        setting_of("dit-xl-2", "dgx-a100:1", "server=triton,batch=2,window=1,passes=50");
+    Setting guided = setting_of("dit-xl-2", "dgx-a100:1",
+                                "server=triton,batch=2,window=1,passes=50,guidance=on");
+    RH_CHECK_CLOSE(pass_s(&drawn, one, 1), 50 * pass_s(&once, one, 1), 1e-9);
+    RH_CHECK_CLOSE(pass_s(&guided, one, 1), 50 * pass_s(&once, one, 2), 1e-9);
+    close_setting(&once);
+    close_setting(&drawn);
+    close_setting(&guided);
+    Setting s = setting_of("llama-3.1-8b", "dgx-a100:1", "tp1,passes=2");
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_service_new(&s.serving, &s.deployment, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    close_setting(&s);
+}
+
 /* Requests that come one by one wait for nobody; what has figures of tokens has none. */
 static void one_by_one_is_a_pass(void)
 {
@@ -177,6 +198,7 @@ int main(void)
 {
     static const RhTest tests[] = {{"batches are passes", batches_are_passes},
                                    {"BERT is as TensorRT has it", bert_is_as_tensorrt_has_it},
+                                   {"pictures are drawn in passes", pictures_are_drawn_in_passes},
                                    {"one by one is a pass", one_by_one_is_a_pass},
                                    {"batches keep up", batches_keep_up},
                                    {"pools are refused", pools_are_refused},

@@ -69,6 +69,26 @@ static void published_rows_are_near(void)
     }
 }
 
+/* Without the next layer on its way, reading adds to computing: never quicker, and as slow as both together.
+ * Source: deepspeedai/DeepSpeed edaa722, docs/assets/images/zero_inference_prefetch.png: 30, 1.4 and 1.4 tokens/s. */
+static void without_prefetch_reading_adds_to_computing(void)
+{
+    static const struct {
+        const char *model;
+        int32_t batch;
+        double tokens_per_s;
+    } unfetched[] = {{"opt-30b", 256, 30}, {"opt-175b", 64, 1.4}, {"bloom-176b", 64, 1.4}};
+    for (size_t i = 0; i < G_N_ELEMENTS(unfetched); i++) {
+        g_autofree char *with =
+            g_strdup_printf("server=static,tp1,batch=%d,weights=nvme", unfetched[i].batch);
+        g_autofree char *without = g_strconcat(with, ",prefetch=off", NULL);
+        double most = tokens_per_s(unfetched[i].model, with, unfetched[i].batch),
+               predicted = tokens_per_s(unfetched[i].model, without, unfetched[i].batch);
+        CU_ASSERT_TRUE(predicted < most);
+        CU_ASSERT_TRUE(fabs(predicted / unfetched[i].tokens_per_s - 1) <= 0.15);
+    }
+}
+
 static double iteration_s(const char *deployment, int32_t decodes, double *weight_bytes,
                           double *streamed_bytes)
 {
@@ -165,6 +185,7 @@ int main(void)
 {
     static const RhTest tests[] = {
         {"published rows are near", published_rows_are_near},
+        {"without prefetch reading adds to computing", without_prefetch_reading_adds_to_computing},
         {"a stream takes its link", a_stream_takes_its_link},
         {"drives are read before the copy", drives_are_read_before_the_copy},
         {"runs are iterations", runs_are_iterations},
