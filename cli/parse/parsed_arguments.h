@@ -40,7 +40,8 @@ typedef struct {
     int64_t runs;
     bool controls;
     /* serve-simulate, serve-plan */
-    const char *from; /* a file that starts what is simulated */
+    const char *from;  /* a file that starts what is simulated */
+    const char *index; /* of vectors */
     const char *requests, *lengths, *rate, *arrivals, *ttft, *tpot, *tbt, *e2e;
     double chars_per_token;
     int64_t concurrency, count;

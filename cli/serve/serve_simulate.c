@@ -174,10 +174,14 @@ static void print_unanswered(const RhArguments *a, const RhServeQuestion *q, con
     fputs(text, stdout);
 }
 
-/* Nobody gives up in a program, and no rank fails. */
-static bool check_program(const RhArguments *a, GError **error)
+/* Nobody gives up in a program, or is followed into a search, and no server fails there. */
+static bool check_troubles(const RhArguments *a, GError **error)
 {
     bool troubles = a->fail || a->mtbf_s > 0 || a->ttft_timeout_s > 0 || a->e2e_timeout_s > 0;
+    if (troubles && a->index)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--index: a search knows no failures and no clients that give up\n"
+                       "help: leave out --fail, --mtbf, --ttft-timeout and --e2e-timeout");
     return !troubles || !rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM)
                ? true
                : rh_fail(error, RH_ERROR_USAGE,
@@ -199,7 +203,7 @@ static int run(const RhArguments *arguments, GError **error)
     g_autoptr(GArray) list = NULL;
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         (a->strategy && !rh_deployment_parse(a->strategy, &deployment, error)) ||
-        !read_failures(a, &deployment, &failures, &list, error) || !check_program(a, error))
+        !read_failures(a, &deployment, &failures, &list, error) || !check_troubles(a, error))
         return 2;
     g_auto(RhServedInputs) inputs = {0};
     bool loaded = rh_served_inputs_load(a, launch, &deployment, &inputs, error);
@@ -210,6 +214,9 @@ static int run(const RhArguments *arguments, GError **error)
     RhInputs *in = inputs.in;
     RhServeRequests *asked = inputs.asked;
     const RhServing *serving = &inputs.serving;
+    g_autofree RhVectorIndex *index = a->index ? rh_vector_index_load(a->index, error) : NULL;
+    if (a->index && !index)
+        return 3;
     g_autoptr(RhService) service = rh_service_new(serving, &deployment, error);
     asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
     asked->client.each_iteration = rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM) != NULL;
@@ -218,6 +225,7 @@ static int run(const RhArguments *arguments, GError **error)
     asked->client.history = rh_outputs_find(a->outputs, RH_OUTPUT_HTML) != NULL;
     asked->client.ttft_patience_s = a->ttft_timeout_s;
     asked->client.e2e_patience_s = a->e2e_timeout_s;
+    asked->client.index = index;
     g_autoptr(RhServiceResult) unharmed = NULL;
     g_autoptr(RhServiceResult) result =
         service ? play(service, asked, &failures, &unharmed, error) : NULL;
@@ -259,6 +267,8 @@ static const RhOption own[] = {
         "deployment, model and format of a file that starts a server: a script or line of "
         "vllm serve, sglang.launch_server or trtllm-serve, a manifest of Kubernetes or Docker "
         "Compose; FILE#2: its second server; -s changes keys of it"),
+    RH_OPTION(index, "index", 0, RH_OPTION_TEXT, "FILE",
+              "look each request up in an index of vectors first (none)"),
     {0}};
 static const RhOption own_troubles[] = {
     RH_OPTION(ttft_timeout_s, "ttft-timeout", 0, RH_OPTION_QUANTITY, "10s",
@@ -313,7 +323,8 @@ const RhCommand rh_command_serve_simulate = {
              "a GPU's), kv (format of the KV cache), prefix (whether prompts are cached),\n"
              "blocks (of the cache), host and nvme (GiB of cache behind it), order (fcfs,\n"
              "lpm), draft and accept (speculative decoding: guessed tokens, % accepted),\n"
-             "drafter, weights (gpu, host, nvme: streamed) and resident (% that stay), scale\n"
+             "drafter, weights (gpu, host, nvme: streamed), resident (% that stay) and\n"
+             "prefetch (on, off), scale\n"
              "(ongoing: autoscaling), least, target, window (ms, of static batches), server,\n"
              "router, max_model_len (tokens of a request at most). Launch options of\n"
              "engines: stream (tokens of a message), receive\n"
@@ -321,9 +332,13 @@ const RhCommand rh_command_serve_simulate = {
              "captured (sequences of the largest), experts (library of their products),\n"
              "balance (iterations that prompts wait for all groups of dp), wait and fill\n"
              "(iterations that prompts wait until they fill % of chunk).\n\n"
+             "--index FILE: requests are first looked up in an index of vectors, by threads that\n"
+             "walk through parts in tiers of memory; the file says hops, reads and tiers\n"
+             "(docs/theory/serving.md). Its time is part of TTFT and of answers.\n\n"
              "Models without output tokens (BERT, ViT, image models) answer in one pass:\n"
              "with -s server=triton,batch=32,window=5 requests wait up to 5 ms for others,\n"
-             "and a pass over the batch answers them; --lengths in=128, for images in=1.\n",
+             "and a pass over the batch answers them; --lengths in=128, for images in=1.\n"
+             "Diffusion models draw a picture in passes=50,guidance=on.\n",
     .examples = "rehearse serve-simulate --from serve.sh -p dgx-h100 --rate 5/s \\\n"
                 "    --lengths in=1024,out=256\n"
                 "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"

@@ -226,6 +226,33 @@ static void append_tiers(GString *line, const RhServiceResult *r)
             100 * (double)r->tokens_loaded[RH_CACHE_TIER_NVME] / prompts, load);
 }
 
+/* Appends what looking requests up took, and where the index lies. */
+static void append_searches(GString *out, const RhServeQuestion *q, const RhServiceResult *r)
+{
+    const RhVectorIndex *index = q->client ? q->client->index : NULL;
+    if (!index)
+        return;
+    double count = fmax((double)r->searches.count, 1);
+    g_autofree char *mean = seconds(r->searches.search_s / count),
+                    *wait = seconds(r->searches.wait_s / count),
+                    *most = seconds(r->searches.most_s),
+                    *rate = rh_text_number(rh_vector_index_most_per_s(index), 3);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line,
+                    "a search of %s takes %s in the mean, behind %s of waiting for one of %d "
+                    "threads, %s together at most; part of what requests wait. Threads that never "
+                    "rest make %s searches/s",
+                    index->name, mean, wait, index->threads, most, rate);
+    for (int32_t i = 0; i < index->tiers_count; i++) {
+        double stored = rh_vector_index_tier_bytes(index, i);
+        g_autofree char *bytes = rh_quantity_format(stored, RH_QUANTITY_BYTES, 3);
+        if (stored > 0)
+            g_string_append_printf(line, "; %s in %s", bytes, index->tiers[i].name);
+    }
+    g_string_append(out, "search:   ");
+    rh_text_wrap(out, line->str, 10, 79);
+}
+
 static void append_scaling(GString *out, const RhServiceResult *r)
 {
     if (!r->scales)
@@ -419,6 +446,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
         append_servers(out, q, r, o, style->verbosity > 0);
     if (q->caches)
         rh_report_caches(out, q->caches, q->list);
+    append_searches(out, q, r);
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, q, o);

@@ -158,6 +158,27 @@ static void put_delivery(RhJsonWriter *w, const RhServer *server, bool once)
     rh_json_end_object(w);
 }
 
+/* Writes the searches that requests waited for, where there is an index. */
+static void put_searches(RhJsonWriter *w, const RhServeQuestion *q, const RhServiceResult *r)
+{
+    const RhVectorIndex *index = q->client ? q->client->index : NULL;
+    if (!index)
+        return;
+    double count = fmax((double)r->searches.count, 1);
+    rh_json_begin_object(w, "search");
+    rh_json_put_string(w, "index", index->name);
+    rh_json_put_string(w, "source", index->source);
+    rh_json_put_number(w, "search_s", r->searches.search_s / count);
+    rh_json_put_number(w, "search_wait_s", r->searches.wait_s / count);
+    rh_json_put_number(w, "search_most_s", r->searches.most_s);
+    rh_json_put_number(w, "searches_per_s_most", rh_vector_index_most_per_s(index));
+    rh_json_begin_object(w, "tier_bytes");
+    for (int32_t i = 0; i < index->tiers_count; i++)
+        rh_json_put_number(w, index->tiers[i].name, rh_vector_index_tier_bytes(index, i));
+    rh_json_end_object(w);
+    rh_json_end_object(w);
+}
+
 char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *r,
                            const RhServiceMetrics *o)
 {
@@ -180,6 +201,7 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_int(w, "tokens_lost_count", r->tokens_lost);
     rh_json_put_int(w, "prompt_tokens_lost_count", r->prompt_tokens_lost);
     put_failures(w, question, r);
+    put_searches(w, question, r);
     rh_put_outcome(w, o, question->slos);
     rh_put_served_trust(w, question->trust);
     put_delivery(w, question->server, o->once);

@@ -7,6 +7,7 @@
 
 #include "strategies/serve/cache/cache_tiers.h"
 #include "strategies/serve/results/service_history.h"
+#include "strategies/serve/results/vector_searches.h"
 
 typedef enum {
     RH_SERVED_UNFINISHED,
@@ -103,6 +104,7 @@ typedef struct {
     double down_s;              /* sum of all servers' down times */
     int64_t tokens_lost;        /* part of tokens_out: wasted */
     int64_t prompt_tokens_lost; /* part of tokens_in: wasted */
+    RhVectorSearches searches;  /* parts of TTFT: of requests looked up before they are served */
     int64_t gaps[RH_GAP_BINS];
 } RhServiceResult;
 

@@ -105,7 +105,11 @@ static void on_sent(RhServiceClock *c, int32_t request, double t_s)
     c->last_s = fmax(c->last_s, t_s);
     rh_service_window_mark(c, t_s);
     rh_service_request_timeouts(c, request, t_s);
-    rh_service_route(c, request, t_s);
+    if (c->search)
+        rh_events_add(c->events, rh_vector_search_stage_done_s(c->search, request, t_s),
+                      RH_SERVICE_FOUND, request);
+    else
+        rh_service_route(c, request, t_s);
 }
 
 /* Handles a request's arrival at a replica. An idle one begins an iteration once all requests of
@@ -308,6 +312,8 @@ static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **erro
         return rh_service_traffic_exchange(c, event, error);
     if (event->kind == RH_SERVICE_SENT)
         on_sent(c, event->who, event->t_s);
+    else if (event->kind == RH_SERVICE_FOUND)
+        rh_service_route(c, event->who, event->t_s);
     else if (event->kind == RH_SERVICE_ENDS)
         on_ends(c, event);
     else if (event->kind == RH_SERVICE_LOOKS)
@@ -505,6 +511,8 @@ static void open_clock(RhServiceClock *c)
     c->turn_before = g_new(int32_t, count);
     c->next_turn = g_new(int32_t, count);
     c->held_back = g_new0(bool, count);
+    if (c->client->index)
+        c->search = rh_vector_search_stage_new(c->client->index);
     link_turns(c);
     open_replicas(c);
     rh_service_traffic_open(c);
@@ -514,6 +522,9 @@ static void open_clock(RhServiceClock *c)
 
 static void close_clock(RhServiceClock *c)
 {
+    if (c->search)
+        c->result->searches = rh_vector_search_stage_sums(c->search);
+    rh_vector_search_stage_free(c->search);
     rh_service_failures_close(c);
     rh_events_free(c->events);
     g_array_unref(c->ended);

@@ -8,6 +8,7 @@
 #include "strategies/serve/results/request_records.h"
 #include "strategies/serve/service/server_failures.h"
 #include "strategies/serve/service/trainer_pacer.h"
+#include "strategies/serve/service/vector_index.h"
 #include "workloads/requests.h"
 
 typedef struct RhService RhService;
@@ -26,8 +27,11 @@ typedef struct {
     const RhFailures *failures;  /* borrowed; NULL: no server fails */
     RhKvTransport *carrier;      /* between its pools; NULL: links of its own */
     const RhRequestPacer *pacer; /* of an open loop; borrowed; NULL: requests come by themselves */
-    bool timeline;               /* what replicas do is kept: RhServiceResult.works */
-    bool history; /* and what there was over time, in bins: RhServiceResult.history */
+    /* Where each request is looked up before a server takes it; borrowed; NULL: nowhere. With it nobody gives up and
+     * no server fails. */
+    const RhVectorIndex *index;
+    bool timeline; /* what replicas do is kept: RhServiceResult.works */
+    bool history;  /* and what there was over time, in bins: RhServiceResult.history */
     /* is performed, and none is told by the closed form of a run: for checks */
     bool each_iteration;
 } RhClient;

@@ -8,9 +8,11 @@
 #include "strategies/serve/service/autoscaling.h"
 #include "strategies/serve/service/router.h"
 #include "strategies/serve/service/service.h"
+#include "strategies/serve/service/vector_search_stage.h"
 
 typedef enum {
     RH_SERVICE_SENT,
+    RH_SERVICE_FOUND, /* its search in the index is done */
     RH_SERVICE_COMES,
     RH_SERVICE_ENDS,
     RH_SERVICE_MOVES,
@@ -96,6 +98,7 @@ typedef struct {
     int32_t flows;                  /* of all */
     guint over;                     /* requests */
     double last_s;                  /* that a request came, had its outcome, or a server worked */
+    RhVectorSearchStage *search;    /* NULL: there is none */
     RhServiceTransfer *traffic;     /* by replica; NULL: nothing of theirs meets others */
     int32_t replicas;
     RhServiceMeter busy, reading; /* servers with a batch under way; those that read prompts */
