@@ -18,4 +18,5 @@
     ROW(TREE_LL128, tree_ll128)                                                                    \
     ROW(TREE_SIMPLE, tree_simple)                                                                  \
     ROW(NVLS, nvls)                                                                                \
-    ROW(SHARP, sharp)
+    ROW(SHARP, sharp)                                                                              \
+    ROW(CHAIN, chain)

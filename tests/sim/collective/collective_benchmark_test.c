@@ -1,6 +1,8 @@
 /* Times of collectives by size: factors, bounds, published bus bandwidths. */
 #include "sim/collective/collective_benchmark.h"
 
+#include <math.h>
+
 #include "platforms/profile.h"
 #include "tests/kit/testkit.h"
 
@@ -51,6 +53,31 @@ static void nothing_is_quicker_than_its_bound(void)
                 rh_collective_point_clear(&point);
             }
     }
+}
+
+/* A broadcast is a pipeline: large ones take bytes over bandwidth, on many nodes as on two, and small
+ * ones a latency a node. */
+static void large_broadcasts_take_as_long_on_many_nodes(void)
+{
+    static const int32_t nodes[] = {2, 16, 128};
+    double large_s[3], small_s[3];
+    for (int i = 0; i < 3; i++) {
+        g_autofree char *name = g_strdup_printf("dgx-h100:%d", nodes[i]);
+        g_autoptr(RhPlatform) p = fitted(name);
+        RhCollectiveBenchmark all = {
+            .op = RH_OP_BROADCAST, .ranks = 8 * nodes[i], .nodes = nodes[i]};
+        RhCollectivePoint large = rh_collective_point(&all, 256 * GIB, p);
+        RhCollectivePoint small = rh_collective_point(&all, 8, p);
+        large_s[i] = large.seconds;
+        small_s[i] = small.seconds;
+        double rate = fmin(p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value,
+                           8 * p->nic_bytes_per_s.value * p->nic_efficiency_frac.value);
+        CU_ASSERT_TRUE(large.seconds >= 256 * GIB / rate);
+        rh_collective_point_clear(&large);
+        rh_collective_point_clear(&small);
+    }
+    CU_ASSERT_TRUE(large_s[1] < 1.03 * large_s[0] && large_s[2] < 1.1 * large_s[0]);
+    CU_ASSERT_TRUE(small_s[2] > 6 * small_s[1]);
 }
 
 /* Checks the bus bandwidth of an all-reduce of 8 GiB. */
@@ -150,6 +177,8 @@ int main(void)
                    {"messages_take_what_benchmarks_count", messages_take_what_benchmarks_count},
                    {"a_barrier_takes_rounds_of_latency", a_barrier_takes_rounds_of_latency},
                    {"nothing_is_quicker_than_its_bound", nothing_is_quicker_than_its_bound},
+                   {"large_broadcasts_take_as_long_on_many_nodes",
+                    large_broadcasts_take_as_long_on_many_nodes},
                    {"a_node_of_h100s_reaches_its_published_rate",
                     a_node_of_h100s_reaches_its_published_rate},
                    {"a_rack_of_gb200s_reaches_its_published_rate",

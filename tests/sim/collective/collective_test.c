@@ -141,6 +141,8 @@ static void pipelines_move_the_right_data_at_every_length(void)
         for (double bytes = 1; bytes < 3e8; bytes *= 9) {
             check_schedule(RH_OP_ALL_REDUCE, RH_ALGO_TREE, n, 4, bytes);
             check_schedule(RH_OP_BROADCAST, RH_ALGO_RING, n, 4, bytes);
+            check_schedule(RH_OP_BROADCAST, RH_ALGO_CHAIN, n, 4, bytes);
+            check_schedule(RH_OP_BROADCAST, RH_ALGO_CHAIN, n, 8, bytes);
         }
 }
 
@@ -165,6 +167,10 @@ static void rings_over_a_mesh_move_the_right_data(void)
             CU_ASSERT_PTR_NOT_NULL_FATAL(s);
             check_data(s);
         }
+        RhCollectiveSpec down = {.op = RH_OP_BROADCAST, .algo = RH_ALGO_CHAIN, .bytes = 4e6};
+        g_autoptr(RhSchedule) s = rh_schedule_on(&down, rows[i].members, platform, gpus, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        check_data(s);
     }
 }
 
