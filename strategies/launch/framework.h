@@ -61,6 +61,8 @@ typedef struct RhFramework {
     RhLaunchStart starts[RH_LAUNCH_STARTS_MAX]; /* by rising zero_most; ended by one without how */
     uint32_t
         features; /* RhFeature: those of models that it has options for; all others are refused */
+    bool
+        holds_nf4; /* it is told of frozen weights of 4 bits (NF4), and notes its start itself then */
     /* Refuses layouts as a whole. */
     bool (*check)(const RhProblem *c, const RhLayout *layout, GError **error);
     /* Writes everything that no knob determines: the model, the job, the environment. */

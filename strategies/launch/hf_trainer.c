@@ -13,8 +13,9 @@ static const char program[] =
     "import torch\n"
     "from datasets import load_dataset\n"
     "from peft import LoraConfig, get_peft_model\n"
-    "from transformers import (AutoModelForCausalLM, AutoTokenizer, HfArgumentParser, Trainer,\n"
-    "                          TrainingArguments, default_data_collator)\n\n\n"
+    "from transformers import (AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig,\n"
+    "                          HfArgumentParser, Trainer, TrainingArguments,\n"
+    "                          default_data_collator)\n\n\n"
     "@dataclass\n"
     "class Job:\n"
     "    model_name_or_path: str\n"
@@ -22,13 +23,21 @@ static const char program[] =
     "    block_size: int  # tokens of a sample: texts one behind the other, cut\n"
     "    lora_r: int\n"
     "    lora_alpha: int\n"
-    "    lora_target_modules: str  # names, commas between\n\n\n"
+    "    lora_target_modules: str  # names, commas between\n"
+    "    load_in_4bit: bool = False  # frozen weights in 4 bits (NF4)\n"
+    "    bnb_4bit_use_double_quant: bool = True\n\n\n"
     "# Before the model: where weights are shared out, from_pretrained then loads them for that.\n"
     "job, arguments = HfArgumentParser((Job, TrainingArguments)).parse_args_into_dataclasses()\n"
     "arguments.gradient_checkpointing_kwargs = {\"use_reentrant\": False}\n"
     "tokenizer = AutoTokenizer.from_pretrained(job.model_name_or_path)\n"
+    "half = torch.float16 if arguments.fp16 else torch.bfloat16\n"
+    "# Weights of 4 bits are stored in numbers of 16, as FSDP shares out nothing else.\n"
+    "frozen = BitsAndBytesConfig(\n"
+    "    load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=half,\n"
+    "    bnb_4bit_use_double_quant=job.bnb_4bit_use_double_quant,\n"
+    "    bnb_4bit_quant_storage=half) if job.load_in_4bit else None\n"
     "model = AutoModelForCausalLM.from_pretrained(\n"
-    "    job.model_name_or_path, dtype=torch.float16 if arguments.fp16 else torch.bfloat16)\n"
+    "    job.model_name_or_path, dtype=half, quantization_config=frozen)\n"
     "model.config.use_cache = False\n"
     "model.enable_input_require_grads()\n"
     "model = get_peft_model(model, LoraConfig(\n"
@@ -123,6 +132,9 @@ void rh_launch_write_trainer(RhLaunchText *t)
         " --lora_r %d --lora_alpha %d --lora_target_modules %s --%s",
         rh_train_microbatches(c, t->layout), c->job.sequence, c->job.lora.rank,
         2 * c->job.lora.rank, modules, c->job.recipe->dtype == RH_DTYPE_FP16 ? "fp16" : "bf16");
+    if (c->job.frozen)
+        rh_launch_write(t, "--load_in_4bit true --bnb_4bit_use_double_quant %s",
+                        c->job.frozen == &rh_frozen_format_nf4 ? "true" : "false");
     write_base(t);
     rh_launch_write(t, "--dataset_name $DATA --max_steps $ITERATIONS --learning_rate "
                        "$LEARNING_RATE --max_grad_norm 1.0 --logging_steps 1");

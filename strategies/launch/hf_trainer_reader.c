@@ -14,6 +14,7 @@ enum {
     JOB_ADAPTER,                 /* 1: adapters, 2: beside weights of 4 bits, 0: none */
     JOB_FULL,                    /* layers are recomputed */
     JOB_FOUR,                    /* frozen weights of 4 bits */
+    JOB_TWICE,                   /* 0: their scales are not quantized, too */
     JOB_EIGHT,                   /* moments of 8 bits */
     JOB_SAID_HALF,               /* JOB_HALF, by a word other than "auto" */
     JOB_DEEPSPEED,               /* 1: DeepSpeed shares out what is shared out */
@@ -159,6 +160,11 @@ static void read_four_bits(RhLaunchReading *r, const char *text)
     r->job[JOB_FOUR] = rh_launch_read_switch(text);
 }
 
+static void read_double(RhLaunchReading *r, const char *text)
+{
+    r->job[JOB_TWICE] = rh_launch_read_switch(text);
+}
+
 static void read_bits(RhLaunchReading *r, const char *text)
 {
     if (strcmp(text, "4") == 0)
@@ -253,7 +259,10 @@ static void finish_adapters(RhLaunchReading *r)
     if (!asked)
         return;
     if (four) /* as both trainers quantize where nothing else is said */
-        g_ptr_array_add(r->sets, g_strdup("lora.base=nf4"));
+        g_ptr_array_add(r->sets,
+                        g_strdup_printf("lora.base=%s", r->job[JOB_TWICE] == 0
+                                                            ? rh_frozen_format_nf4_single.name
+                                                            : rh_frozen_format_nf4.name));
     g_ptr_array_add(r->sets, g_strdup_printf("lora.rank=%" G_GINT64_FORMAT, rank > 0 ? rank : 8));
     if (r->texts[0])
         g_ptr_array_add(r->sets, g_strdup_printf("lora.modules=%s", r->texts[0]));
@@ -400,6 +409,7 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     NUMBER("lora_r", "lora_rank|peft_lora_r|lora_dim", job, RH_JOB_FIELD_LORA_RANK),
     {.name = "lora_target_modules", .also = "lora_target", .read = read_targets},
     READ("load_in_4bit", read_four_bits),
+    READ("bnb_4bit_use_double_quant", read_double),
     READ("load_in_8bit", read_eight_bits),
     {.name = "stage", .also = "rl", .read = read_stage},
     READ("quantization_bit", read_bits),

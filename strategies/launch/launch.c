@@ -64,6 +64,8 @@ static bool write_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob
 static bool note_start(RhLaunchText *t, const RhFramework *f, GError **error)
 {
     const RhLaunchStart *s = f->starts;
+    if (t->c->job.frozen)
+        return true;
     while (s->how && (s->zero_most < t->layout->zero || (s->adapts && t->c->job.lora.rank == 0)))
         s++;
     if (!s->how)
@@ -97,10 +99,10 @@ static bool check_formats(const RhFramework *f, const RhProblem *c, GError **err
                        "%s: how training without master weights is told of it is not supported\n"
                        "help: plan without a launch, or without masters=none",
                        f->title);
-    if (c->job.frozen)
+    if (c->job.frozen && !(f->holds_nf4 && g_str_has_prefix(c->job.frozen->name, "nf4")))
         return rh_fail(error, RH_ERROR_USAGE,
-                       "%s: how frozen weights of 4 bits are told of it is not supported\n"
-                       "help: plan without a launch, or without lora.base=%s",
+                       "%s: how frozen weights in %s are told of it is not supported\n"
+                       "help: --emit peft with lora.base=nf4, or plan without a launch",
                        f->title, c->job.frozen->name);
     return true;
 }

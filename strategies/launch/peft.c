@@ -48,7 +48,7 @@ static void write_sharing(RhLaunchText *t)
     rh_json_put_int(w, "version", 2);
     rh_json_put_bool(w, "reshard_after_forward", true);
     rh_json_put_string(w, "transformer_layer_cls_to_wrap", layer_of(t->c->model));
-    rh_json_put_bool(w, "cpu_ram_efficient_loading", true);
+    rh_json_put_bool(w, "cpu_ram_efficient_loading", !t->c->job.frozen);
     rh_json_end_object(w);
     g_autofree char *text = rh_json_writer_steal(w);
     rh_launch_file(t, RH_TRAINER_FSDP_FILE, text);
@@ -57,9 +57,31 @@ static void write_sharing(RhLaunchText *t)
                       "their memory");
 }
 
+/* Notes how weights of 4 bits come onto the GPUs, and checks that each has room for all of them. */
+static bool note_frozen(RhLaunchText *t, GError **error)
+{
+    RhLayout whole = *t->layout;
+    whole.zero = 0;
+    double bytes = rh_train_memory(t->c, &whole).at_peak_bytes[RH_MEMORY_WEIGHTS];
+    double room_bytes = rh_train_memory_capacity(t->c);
+    if (bytes > room_bytes)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "PEFT at its start: each rank quantizes the whole model on its GPU "
+                       "(fsdp2_prepare_model moves no weights of 4 bits to the meta device), "
+                       "%.1f GiB of %.1f\nhelp: plan without a launch",
+                       bytes / RH_GIB_BYTES, room_bytes / RH_GIB_BYTES);
+    rh_launch_note(t,
+                   "while it starts, each rank quantizes the whole model on its GPU, which needs "
+                   "%.1f GiB there (src/accelerate/utils/fsdp_utils.py, fsdp2_prepare_model)",
+                   bytes / RH_GIB_BYTES);
+    rh_launch_note(t, "weights of 4 bits need bitsandbytes");
+    return true;
+}
+
 static bool write_rest(RhLaunchText *t, GError **error)
 {
-    (void)error;
+    if (t->c->job.frozen && !note_frozen(t, error))
+        return false;
     if (t->layout->zero > 0)
         write_sharing(t);
     else
@@ -85,6 +107,7 @@ const RhFramework rh_framework_peft = {
                {3, true, true, "loads the whole model on its host, in 16 bits", 2,
                 "src/accelerate/utils/fsdp_utils.py:817"}},
     .features = RH_FEATURE_WINDOW,
+    .holds_nf4 = true,
     .check = check,
     .write_rest = write_rest,
 };

@@ -187,6 +187,27 @@ static void nobody_holds_more_at_the_start_than_there_is(void)
 
 /* --- adapters --- */
 
+/* Weights of 4 bits are told of PEFT alone, whose ranks hold them all while they are quantized. */
+static void frozen_weights_of_four_bits_are_said_to_peft(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 64, 2048);
+    k.c.job.lora = (RhLora){16, 0};
+    k.c.job.frozen = &rh_frozen_format_nf4_single;
+    g_autofree char *single = said(&k, "peft", "dp8,zero3");
+    CU_ASSERT_PTR_NOT_NULL(strstr(single, "--load_in_4bit true --bnb_4bit_use_double_quant false"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(single, "\"cpu_ram_efficient_loading\": false"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(single, "quantizes the whole model on its GPU"));
+    k.platform->device->hbm_bytes.value = 5e9;
+    g_autofree char *much = said(&k, "peft", "dp8,zero3");
+    CU_ASSERT_PTR_NOT_NULL(strstr(much, "refused"));
+    k.c.job.frozen = &rh_frozen_format_int4;
+    g_autofree char *other = said(&k, "peft", "dp8,zero3");
+    CU_ASSERT_PTR_NOT_NULL(strstr(other, "refused"));
+    k.c.job.frozen = &rh_frozen_format_nf4;
+    g_autofree char *elsewhere = said(&k, "deepspeed", "dp8,zero1");
+    CU_ASSERT_PTR_NOT_NULL(strstr(elsewhere, "--emit peft"));
+}
+
 static void adapters_are_said_to_those_that_train_them(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 64, 2048);
@@ -208,6 +229,7 @@ static void adapters_are_said_to_those_that_train_them(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(shared, "--fsdp 'full_shard auto_wrap'"));
     g_autofree char *whole = said(&k, "peft", "dp8,zero0");
     CU_ASSERT_PTR_NULL(strstr(whole, "--fsdp"));
+    CU_ASSERT_PTR_NULL(strstr(whole, "--load_in_4bit"));
     static const char *const none[] = {"megatron", "torchtitan", "maxtext"};
     for (size_t i = 0; i < G_N_ELEMENTS(none); i++) {
         g_autofree char *text = said(&k, none[i], i == 0 ? "dp8,zero1" : "dp8,zero2");
@@ -277,6 +299,8 @@ int main(void)
                    {"activations_are_said_or_refused", activations_are_said_or_refused},
                    {"nobody_holds_more_at_the_start_than_there_is",
                     nobody_holds_more_at_the_start_than_there_is},
+                   {"frozen_weights_of_four_bits_are_said_to_peft",
+                    frozen_weights_of_four_bits_are_said_to_peft},
                    {"adapters_are_said_to_those_that_train_them",
                     adapters_are_said_to_those_that_train_them},
                    {"folders_are_quoted_and_stay_whole", folders_are_quoted_and_stay_whole},

@@ -195,6 +195,17 @@ static void adapters_are_read_as_they_are_written(void)
         CU_ASSERT_STRING_EQUAL(file->sets->pdata[0], "lora.rank=16");
         CU_ASSERT_STRING_EQUAL(file->sets->pdata[1], "lora.modules=linear_qkv+linear_fc2");
     }
+    static const RhFrozenFormat *const formats[] = {&rh_frozen_format_nf4,
+                                                    &rh_frozen_format_nf4_single};
+    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+        k.c.job.frozen = formats[i];
+        RhLayout l = train_layout(&k, "dp16,mb2,zero3,recompute=full");
+        g_autoptr(RhLaunch) launch = rh_launch_new("peft", &k.c, &l, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(launch);
+        g_autoptr(RhLaunchFile) file = read_back(launch, NULL);
+        g_autofree char *set = g_strdup_printf("lora.base=%s", formats[i]->name);
+        CU_ASSERT_STRING_EQUAL(file->sets->pdata[0], set);
+    }
 }
 
 static void nemo_reads_what_it_writes(void)
