@@ -99,7 +99,8 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule
     *rule = (RhFrameworkRule){.when = when,
                               .why = rh_json_word(doc, node, "why"),
                               .help = rh_json_word(doc, node, "help"),
-                              .where = rh_json_word(doc, node, "where")};
+                              .where = rh_json_word(doc, node, "where"),
+                              .launch_only = rh_json_bool_or(doc, node, "launch_only", false)};
     g_auto(GStrv) terms = g_strsplit(when, ",", -1);
     rule->terms_count = (int32_t)g_strv_length(terms);
     rule->terms = g_new0(RhRuleTerm, rule->terms_count);

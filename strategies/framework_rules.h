@@ -11,6 +11,7 @@ typedef struct {
     const char *why;   /* "has ZeRO-2 without a pipeline only"; interned, as all */
     const char *help;  /* words of plan that go around it */
     const char *where; /* file:line of the project */
+    bool launch_only;  /* a limit of the launches that are written here, not of the framework */
     struct RhRuleTerm *terms;
     int32_t terms_count;
     uint64_t knobs; /* RH_KNOB_BIT of those that it looks at */

@@ -26,9 +26,11 @@ static void append_one(GString *text, const RhUnsearched *o, bool verbose)
         g_string_append_printf(text, dtype ? "--dtype %s" : "--set %s",
                                dtype ? dtype + 1 : o->change);
     else
-        g_string_append(text, o->r ? o->change : o->text);
+        g_string_append(text, o->r || o->limit ? o->change : o->text);
     if (o->beside)
         g_string_append_printf(text, " with %s", o->beside);
+    if (o->limit)
+        g_string_append_printf(text, " (%s)", o->limit);
     if (o->why && (verbose || o->change))
         g_string_append_printf(text, " (%s)", o->why);
     if (!o->r)
@@ -85,6 +87,7 @@ void rh_put_unsearched(RhJsonWriter *w, const RhPlan *plan)
         rh_json_put_bool(w, "numerics", o->numerics);
         rh_json_put_string(w, "change", o->change);
         rh_json_put_string(w, "beside", o->beside);
+        rh_json_put_string(w, "limit", o->limit);
         rh_json_put_string(w, "why_not", o->why);
         rh_put_or_null(w, "step_time_s", o->r ? o->r->step_time_s : 0, o->r != NULL);
         rh_put_or_null(w, "gain_frac", o->gain_frac, o->r != NULL);

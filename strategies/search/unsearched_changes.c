@@ -1,5 +1,7 @@
 #include "strategies/search/unsearched_changes.h"
 
+#include <math.h>
+
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/framework_rules.h"
 #include "strategies/launch/launch.h"
@@ -91,6 +93,59 @@ static void add_knob(Search *s, const RhKnob *knob)
         t->o.change = change_of(&s->best->layout, &t->layout);
 }
 
+/* Returns the rule that keeps the knob at one value in the launches of the stack's framework that
+ * are written here; NULL: there is none. */
+static const RhFrameworkRule *limit_of(const RhFrameworkRules *rules, const RhKnob *knob)
+{
+    for (int32_t i = 0; rules && i < rules->rules_count; i++)
+        if (rules->rules[i].launch_only && rules->rules[i].knobs == UINT64_C(1)
+                                                                        << (knob - rh_knobs))
+            return &rules->rules[i];
+    return NULL;
+}
+
+/* Returns whether the layout is legal, of all GPUs, and refused for this rule alone. */
+static bool breaks_only(const RhProblem *c, const RhFrameworkRules *rules,
+                        const RhFrameworkRule *rule, const RhLayout *l)
+{
+    for (int32_t i = 0; i < rules->rules_count; i++)
+        if (rh_framework_refuses(&rules->rules[i], c, l) != (&rules->rules[i] == rule))
+            return false;
+    return rh_train_legal(c, l, NULL);
+}
+
+/* Adds the first row with another value of a knob that launches leave at one: of the values that
+ * fit, or else of all, the one with the least bound. */
+static void add_limited(Search *s, const RhKnob *knob, const RhFrameworkRule *rule)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(s->c->stack->framework, NULL);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(s->c);
+    Trial best = {.c = *s->c}, t = best;
+    double least_s = HUGE_VAL, peak_bytes, room_bytes;
+    bool fits = false;
+    for (int32_t value = knob->low - 1; knob->next(knob, s->c, &s->best->layout, &value);) {
+        t.layout = s->best->layout;
+        rh_knob_store(knob, &t.layout, value);
+        t.layout.dp = s->c->job.gpus / (t.layout.tp * t.layout.pp * t.layout.cp);
+        t.layout = rh_train_canonical(s->c, &t.layout);
+        if (!breaks_only(s->c, rules, rule, &t.layout))
+            continue;
+        bool room = has_room(s, &t, &peak_bytes, &room_bytes);
+        double bound_s = rh_bound_work_s(cache, &t.layout);
+        if (room < fits || (room == fits && bound_s >= least_s))
+            continue;
+        least_s = bound_s;
+        fits = room;
+        best = t;
+    }
+    if (least_s == HUGE_VAL)
+        return; /* the model has no use for it */
+    add_trial(s, (RhUnsearched){knob->key, .text = knob->about,
+                                .change = change_of(&s->best->layout, &best.layout),
+                                .limit = g_strdup_printf("%s %s", rules->title, rule->why)})
+        ->layout = best.layout;
+}
+
 static Trial *add_numbers(Search *s, const char *key, const char *text, const char *value)
 {
     return add_trial(s, (RhUnsearched){key, .text = text, .numerics = true,
@@ -124,10 +179,17 @@ static void list(Search *s)
     const RhPlanOptions *o = s->options;
     g_autoptr(RhSpace) space =
         rh_space_new(s->c, o->constraints, o->constraints_count, s->deadline);
+    const RhFrameworkRules *rules = rh_framework_rules(s->c->stack->framework, NULL);
     const RhKnob *searched = rh_space_instead(space, &s->best->layout);
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (knob->outside && !is_asked_for(o, knob) && knob != searched)
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        const RhFrameworkRule *limit = limit_of(rules, knob);
+        if (is_asked_for(o, knob) || knob == searched)
+            continue;
+        if (limit)
+            add_limited(s, knob, limit);
+        else if (knob->outside)
             add_knob(s, knob);
+    }
     int32_t held = s->c->job.gradient_bytes;
     if ((held > 0 ? held : s->c->stack->gradient_bytes) > 2)
         add_numbers(s, "gradients", "gradients in 16 bits", "bf16")->c.job.gradient_bytes = 2;
@@ -163,7 +225,7 @@ static char *refused(const Search *s, const Trial *t)
         return g_strdup("not valid for #1");
     const RhFrameworkRules *rules = rh_framework_rules(t->c.stack->framework, NULL);
     const RhFrameworkRule *rule = rh_framework_refusal(rules, &t->c, &t->layout);
-    if (rule)
+    if (rule && !t->o.limit)
         return g_strdup_printf("%s %s", rules->title, rule->why);
     return untold(s, t);
 }
@@ -263,6 +325,7 @@ static void clear_unsearched(gpointer data)
     RhUnsearched *o = data;
     g_free(o->change);
     g_free(o->beside);
+    g_free(o->limit);
     g_free(o->why);
     rh_rehearsal_free(o->r);
 }

@@ -11,6 +11,8 @@ typedef struct {
     char
         *change; /* owned: "recompute=none", "dtype=fp8"; NULL: the first row has no place for it */
     char *beside;     /* owned: what had to change along with it, so that it fits; NULL: nothing */
+    char *limit;      /* owned: why the search leaves it out, although the framework may run it;
+                       * NULL: it is only dear to search */
     char *why;        /* owned: what keeps the first row from it; NULL: nothing is known to */
     bool cannot;      /* its framework or another rule refuses the first row with it */
     RhRehearsal *r;   /* owned: the first row with it; NULL: not rehearsed */

@@ -107,6 +107,35 @@ static void offload_is_the_least_that_fits(void)
     CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes > room_bytes);
 }
 
+/* Ways to cut a model that launches of the framework leave out stand with their reason, and with what
+ * they would give, although the framework refuses them. */
+static void limits_of_launches_are_said(void)
+{
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:4", "deepspeed", 64, 4096);
+    RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
+    g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_autoptr(GArray) all = rh_unsearched_new(&k.c, &o, plan, true);
+    static const char *const limited[] = {"tp", "ep"};
+    for (size_t i = 0; i < G_N_ELEMENTS(limited); i++) {
+        const RhUnsearched *one = find(all, limited[i]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(one);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(one->limit);
+        CU_ASSERT_PTR_NOT_NULL(strstr(one->limit, "DeepSpeed is launched with data parallelism"));
+        CU_ASSERT_PTR_NULL(one->why);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(one->r);
+        CU_ASSERT_TRUE(i == 0 ? one->r->layout.tp > 1 : one->r->layout.ep > 1);
+        RH_CHECK_CLOSE(one->r->step_time_s, step_s(&k.c, &one->r->layout), RH_STEADY_APART_FRAC);
+        CU_ASSERT_DOUBLE_EQUAL(one->gain_frac, 1 - one->r->step_time_s / best->step_time_s,
+                               RH_STEADY_APART_FRAC);
+    }
+    g_auto(TrainKit) dense = train_kit("llama-3.1-8b", "dgx-h100:1", "deepspeed", 64, 4096);
+    g_autoptr(RhPlan) other = plan_of(&dense.c, &o);
+    g_autoptr(GArray) fewer = rh_unsearched_new(&dense.c, &o, other, false);
+    CU_ASSERT_PTR_NULL(find(fewer, "ep")); /* it has no experts */
+    CU_ASSERT_PTR_NOT_NULL(find(fewer, "tp"));
+}
+
 /* Offload is part of the search where the framework keeps activations in the host's memory: nothing
  * is left to try. */
 static void offload_is_searched_where_it_is_said(void)
@@ -193,6 +222,7 @@ int main(void)
         (RhTest[]){{"each_is_the_first_row_with_one_thing_changed",
                     each_is_the_first_row_with_one_thing_changed},
                    {"offload_is_the_least_that_fits", offload_is_the_least_that_fits},
+                   {"limits_of_launches_are_said", limits_of_launches_are_said},
                    {"offload_is_searched_where_it_is_said", offload_is_searched_where_it_is_said},
                    {"offload_is_left_where_nothing_gives_it_place",
                     offload_is_left_where_nothing_gives_it_place},
