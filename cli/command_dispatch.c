@@ -42,7 +42,7 @@ int rh_run_command(const RhCommand *command, int count, char **words, GError **e
     if (!rh_job_rank_begin(command, &arguments, error) ||
         !rh_outputs_spare_inputs(&arguments, error))
         return 2;
-    rh_terminal_setup(&arguments);
+    rh_terminal_setup(&arguments, command);
     rh_hard_timeout_begin(arguments.timeout_s);
     return command->run(&arguments, error);
 }

@@ -19,7 +19,7 @@ static void print_refusal(const GError *why)
     if (!why)
         return;
     g_autoptr(GString) out = g_string_new(NULL);
-    g_autofree char *typed = rh_hint_options(why->message);
+    g_autofree char *typed = rh_hint_options(why->message, NULL);
     g_auto(GStrv) lines = g_strsplit(typed, "\n", -1);
     for (int i = 0; lines[i]; i++) {
         g_autofree char *line = g_strconcat(i == 0 ? "#1 is not launched: " : "", lines[i], NULL);

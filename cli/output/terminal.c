@@ -13,6 +13,7 @@ static struct {
     bool out_colored, error_colored, quiet, progress_enabled, progress_shown;
     bool lines_enabled; /* no terminal: a line now and then */
     int64_t t_start_us, t_shown_us, t_line_us;
+    const RhCommand *command; /* whose words errors use; NULL: none runs yet */
 } terminal;
 
 static bool colored(int file, const char *when)
@@ -24,8 +25,9 @@ static bool colored(int file, const char *when)
     return !(no_color && *no_color) && isatty(file) && g_strcmp0(term, "dumb") != 0;
 }
 
-void rh_terminal_setup(const RhArguments *arguments)
+void rh_terminal_setup(const RhArguments *arguments, const RhCommand *command)
 {
+    terminal.command = command;
     terminal.out_colored = colored(STDOUT_FILENO, arguments->color);
     terminal.error_colored = colored(STDERR_FILENO, arguments->color);
     terminal.quiet = arguments->quiet;
@@ -70,7 +72,7 @@ void rh_terminal_error(const char *message)
 {
     rh_terminal_progress_end();
     bool headed = g_str_has_prefix(message, "error:");
-    g_autofree char *typed = rh_hint_options(message);
+    g_autofree char *typed = rh_hint_options(message, terminal.command);
     g_autofree char *text = g_strconcat(headed ? "" : "error: ", typed, NULL);
     g_auto(GStrv) lines = g_strsplit(g_strchomp(text), "\n", -1);
     for (char **line = lines; *line; line++)

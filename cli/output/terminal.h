@@ -3,10 +3,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/parse/option_parser.h"
 #include "cli/parse/parsed_arguments.h"
 
 /* Decides colour, hints and progress once, from the options and the environment. */
-void rh_terminal_setup(const RhArguments *arguments);
+void rh_terminal_setup(const RhArguments *arguments, const RhCommand *command);
 /* Returns the rest of --timeout since the command began in seconds, at least a millisecond; 0
  * without a timeout. */
 double rh_terminal_left_s(double timeout_s);

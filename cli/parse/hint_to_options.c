@@ -13,12 +13,20 @@ static bool is_option_of_plan(const char *name, size_t length)
     return plan && rh_options_find(plan, name, length);
 }
 
+static bool gives_layout(const RhCommand *command)
+{
+    return command && rh_options_find(command, "strategy", 8) &&
+           !rh_options_find(command, "fix", 3);
+}
+
 /* A knob that has one value is fixed, one that has several is limited; an option has its own word, all else is set. */
-static void append_typed(GString *out, const char *term, size_t length)
+static void append_typed(GString *out, const RhCommand *command, const char *term, size_t length)
 {
     size_t key = strspn(term, LETTERS);
     const char *relation = term + key;
-    if (rh_knob_find(term, key))
+    if (rh_knob_find(term, key) && gives_layout(command))
+        g_string_append_printf(out, "%.*s in -s", (int)length, term);
+    else if (rh_knob_find(term, key))
         g_string_append_printf(out, *relation == '=' ? "--fix %.*s" : "--limit '%.*s'", (int)length,
                                term);
     else if (*relation == '=' && is_option_of_plan(term, key))
@@ -35,13 +43,13 @@ static size_t term_length(const char *text)
     return key > 0 && strchr("<>=", text[key]) && text[key] && text[length] == '`' ? length : 0;
 }
 
-char *rh_hint_options(const char *message)
+char *rh_hint_options(const char *message, const RhCommand *command)
 {
     g_autoptr(GString) out = g_string_new(NULL);
     for (const char *at = message; *at;) {
         size_t length = *at == '`' ? term_length(at + 1) : 0;
         if (length > 0)
-            append_typed(out, at + 1, length);
+            append_typed(out, command, at + 1, length);
         else
             g_string_append_c(out, *at);
         at += length > 0 ? length + 2 : 1;

@@ -102,7 +102,7 @@ static bool check_formats(const RhFramework *f, const RhProblem *c, GError **err
     if (c->job.frozen && !(f->holds_nf4 && g_str_has_prefix(c->job.frozen->name, "nf4")))
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: how frozen weights in %s are told of it is not supported\n"
-                       "help: --emit peft with lora.base=nf4, or plan without a launch",
+                       "help: launch PEFT, with `lora.base=nf4`, or plan without a launch",
                        f->title, c->job.frozen->name);
     return true;
 }

@@ -29,3 +29,6 @@ done
 rehearse plan "${job[@]}" --set lora.rank=16 --fix tp=2 --emit megatron 2>&1 | grep -E '^(error|note|help)'
 # Bars are of steps that train all weights.
 for rank in 0 16; do rehearse plan "${job[@]}" --fix tp=2 --set lora.rank=$rank | sed -n '/^error bar/,/^[a-z]*: /p' | head -n 3; done
+# What to do is said in words of the command.
+rehearse simulate -w llama-3.1-8b -p dgx-h100:1 --global-batch 8 --seq 4096 -q --stack deepspeed -s codec=onebit 2>&1
+rehearse plan -w llama-3.1-8b -p dgx-h100:1 --global-batch 8 --seq 4096 -q --stack deepspeed --fix codec=onebit --fix zero=1 2>&1 || true

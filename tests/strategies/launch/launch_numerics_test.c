@@ -205,7 +205,7 @@ static void frozen_weights_of_four_bits_are_said_to_peft(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(other, "refused"));
     k.c.job.frozen = &rh_frozen_format_nf4;
     g_autofree char *elsewhere = said(&k, "deepspeed", "dp8,zero1");
-    CU_ASSERT_PTR_NOT_NULL(strstr(elsewhere, "--emit peft"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(elsewhere, "launch PEFT"));
 }
 
 static void adapters_are_said_to_those_that_train_them(void)
