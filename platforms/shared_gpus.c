@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
+#include "platforms/devices/generation.h"
 #include "platforms/devices/mig_slices.h"
 #include "platforms/fabric/wiring.h"
 
@@ -15,7 +16,7 @@ static bool has_instances(const RhPlatform *p, const RhGpuClients *clients, GErr
         if (whole.compute == 0)
             return rh_fail(error, RH_ERROR_USAGE,
                            "sharing=mig: %s cannot be cut into instances\n"
-                           "help: `sharing=mps`, or a device that can: a30, a100, h100 and later",
+                           "help: `sharing=time`, or a device that can: a30, a100, h100 and later",
                            d->name);
         if (rh_mig_instance(&whole, clients->count).compute == 0)
             return rh_fail(error, RH_ERROR_USAGE,
@@ -25,14 +26,39 @@ static bool has_instances(const RhPlatform *p, const RhGpuClients *clients, GErr
     return true;
 }
 
+/* Can so many processes run on each device at once? A device of no known generation is not judged. */
+static bool has_clients(const RhPlatform *p, const RhGpuClients *clients, GError **error)
+{
+    for (int32_t i = 0; i < rh_platform_devices_count(p); i++) {
+        const RhDevice *d = rh_platform_device((RhPlatform *)p, i);
+        const RhGeneration *g = d->generation ? rh_generation_by_name(d->generation) : NULL;
+        if (g && g->one_process)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "clients=%d: a %s belongs to the one process that opens it\n"
+                           "help: `clients=1`",
+                           clients->count, d->name);
+        if (clients->kind != RH_CLIENTS_MPS || !g)
+            continue;
+        if (g->mps_clients == 0)
+            return rh_fail(
+                error, RH_ERROR_USAGE,
+                "sharing=mps: %s has no Multi-Process Service, which GPUs of NVIDIA have\n"
+                "help: `sharing=time`",
+                d->name);
+        if (clients->count > g->mps_clients)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "clients=%d: an MPS server takes %d processes of one %s at most",
+                           clients->count, g->mps_clients, d->name);
+    }
+    return true;
+}
+
 bool rh_platform_can_share(const RhPlatform *p, const RhGpuClients *clients, GError **error)
 {
     if (!rh_clients_share(clients))
         return true;
-    if (clients->kind == RH_CLIENTS_MPS && clients->count > RH_CLIENTS_MAX)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "clients=%d: an MPS server takes %d processes of a GPU at most",
-                       clients->count, RH_CLIENTS_MAX);
+    if (!has_clients(p, clients, error))
+        return false;
     if (clients->kind == RH_CLIENTS_MIG && !has_instances(p, clients, error))
         return false;
     if (p->inside)

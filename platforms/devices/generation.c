@@ -15,30 +15,32 @@
 /* Generations. Those of NVIDIA from Ampere on skip zeros (NVIDIA A100 Tensor Core GPU Architecture, V1.0,
  * 2020, and the data sheets since). One without measured tables of its own uses the reference whose matrix units are
  * driven in the same way: by a warp's instruction (mma.sync, mfma), or by a group of warps that the
- * hardware feeds (wgmma, tcgen05). */
+ * hardware feeds (wgmma, tcgen05). Processes: docs.nvidia.com/deploy/mps, "Limitations" (16 clients before
+ * Volta, 48 since); a TPU and a Gaudi are held by one process (docs.cloud.google.com/tpu, docs.habana.ai). */
 const RhGeneration rh_generations[] = {
     {"pascal", "a100-sxm-80", "dgx-1", "vector units alone; no table of its own", FEW_ROWS_UNKNOWN,
-     false, false},
+     false, false, 16, false},
     {"volta", "a100-sxm-80", "dgx-1", "a warp's instruction, as Ampere; no table of its own",
-     FEW_ROWS_UNKNOWN, false, false},
+     FEW_ROWS_UNKNOWN, false, false, RH_CLIENTS_MAX, false},
     {"turing", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own",
-     FEW_ROWS_UNKNOWN, false, false},
+     FEW_ROWS_UNKNOWN, false, false, RH_CLIENTS_MAX, false},
     {"ampere", "a100-sxm-80", "dgx-a100", "fitted to an A100's tables", 0.71,
-     FEW_ROWS_OF("a100_sxm"), false, true},
+     FEW_ROWS_OF("a100_sxm"), false, true, RH_CLIENTS_MAX, false},
     {"ada", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own", 0.82,
-     FEW_ROWS_OF("l40s"), false, true},
+     FEW_ROWS_OF("l40s"), false, true, RH_CLIENTS_MAX, false},
     {"hopper", "h100-sxm", "dgx-h100", "fitted to an H100's tables", 0.83, FEW_ROWS_OF("h100_sxm"),
-     false, true},
+     false, true, RH_CLIENTS_MAX, false},
     {"blackwell", "b200-sxm", "dgx-b200", "fitted to a B200's tables", 0.74,
-     FEW_ROWS_OF("b200_sxm"), true, true},
+     FEW_ROWS_OF("b200_sxm"), true, true, RH_CLIENTS_MAX, false},
     {"blackwell-rtx", "a100-sxm-80", "dgx-h100",
      "a warp's instruction, as Ampere; no table of its own", 0.82,
-     FEW_ROWS_OF("rtx_pro_6000_server"), false, true},
+     FEW_ROWS_OF("rtx_pro_6000_server"), false, true, RH_CLIENTS_MAX, false},
     {"cdna", "a100-sxm-80", "frontier", "a wave's instruction, as Ampere; no table of its own",
-     FEW_ROWS_UNKNOWN, false, false},
+     FEW_ROWS_UNKNOWN, false, false, 0, false},
     {"systolic", "h100-sxm", "dgx-h100", "large arrays fed by hardware; no table of its own",
-     FEW_ROWS_UNKNOWN, false, false},
-    {"cpu", "a100-sxm-80", "frontera", "no table of its own", FEW_ROWS_UNKNOWN, false, false},
+     FEW_ROWS_UNKNOWN, false, false, 0, true},
+    {"cpu", "a100-sxm-80", "frontera", "no table of its own", FEW_ROWS_UNKNOWN, false, false, 0,
+     false},
     {0}};
 
 const RhGeneration *rh_generation_by_name(const char *name)

@@ -12,8 +12,10 @@ typedef struct {
     const char *about;     /* reason for the choice of the device */
     double few_rows_frac;  /* RhDeviceCurves.gemm_few_rows_frac of its devices without a table */
     const char *few_rows_source;
-    bool any_layout;  /* its matrix units read fp8 in any layout, not only along the sum */
-    bool skips_zeros; /* ... and skip two of four weights that are zeros (2:4 sparsity) */
+    bool any_layout;     /* its matrix units read fp8 in any layout, not only along the sum */
+    bool skips_zeros;    /* ... and skip two of four weights that are zeros (2:4 sparsity) */
+    int32_t mps_clients; /* processes under one server of NVIDIA's MPS, at most; 0: it has none */
+    bool one_process;    /* a device belongs to the one process that opens it */
 } RhGeneration;
 
 /* Ends with a row whose name is NULL. */

@@ -25,3 +25,10 @@ rehearse run -w resnet-18 -p dgx-a100 --dtype tf32 --stack horovod --gpus 2 --gl
     --tokens 1B -q || echo "exit $?"
 rehearse simulate -w llama-3.2-1b -p dgx-h100:1 --global-batch 128 --seq 1024 -s mb1 --set clients=2 --emit megatron -q \
     >script.txt || echo "exit $?"
+# Devices without MPS, and those that belong to one process.
+for device in tpu-v5p mi300x gaudi2 bluefield-2 p100-sxm-16; do
+    for way in mps time mig; do
+        try simulate -w shufflenet-v2 --gpus 1 --global-batch 1024 --stack horovod -q -s zero0,mb32 -p "$device:1x1" \
+            --set clients=20 --set sharing=$way
+    done
+done
