@@ -79,6 +79,19 @@ static int64_t read_of_pair(RhJson *doc, const RhJsonNode *root, const RhField *
     return f->low;
 }
 
+/* Reads whether a text begins with the row's word; a text that is neither it nor the other is a problem. */
+static int64_t read_word(RhJson *doc, const RhJsonNode *within, const char *name, const RhField *f)
+{
+    const char *text = rh_json_string(doc, within, name);
+    bool begins = g_str_has_prefix(text, f->word);
+    if (!begins && f->other && !g_str_equal(text, f->other)) {
+        g_autofree char *help = g_strdup_printf("%s or %s", f->word, f->other);
+        rh_json_problem(doc, rh_json_member(within, name), help, "%s \"%s\" is not known", f->key,
+                        text);
+    }
+    return begins;
+}
+
 static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, int64_t *value)
 {
     const RhJsonNode *within = root;
@@ -105,8 +118,8 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
         break;
     case RH_FIELD_WORD:
         *value = f->null_is_none && says_null(root, f->key) ? 0
-                 : node != NULL ? g_str_has_prefix(rh_json_string(doc, within, name), f->word)
-                                : f->otherwise;
+                 : node != NULL                             ? read_word(doc, within, name, f)
+                                                            : f->otherwise;
         break;
     case RH_FIELD_MAYBE_WORD:
         *value = node != NULL && rh_json_kind(node) == RH_JSON_TEXT &&

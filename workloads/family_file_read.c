@@ -134,6 +134,8 @@ static void read_described(Reader *r, const char *key, const RhJsonNode *node)
         rh_json_bool_or(doc, node, "null_is_none", usual && known->null_is_none && f.low <= 0);
     if (needs_text(f.type))
         f.word = rh_json_word(doc, node, "word");
+    if (f.type == RH_FIELD_WORD)
+        f.other = rh_json_string_or(doc, node, "other", NULL);
     g_array_append_val(r->fields, f);
 }
 

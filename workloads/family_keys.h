@@ -172,6 +172,7 @@ typedef struct {
     int64_t otherwise; /* when the key is missing or null; RH_FIELD_REQUIRED: then an error */
     bool null_is_none; /* a null is 0, not the default */
     const char *word;  /* of RH_FIELD_WORD */
+    const char *other; /* of RH_FIELD_WORD: the only text that is 0; NULL: any is */
     int64_t in_part;   /* the default in a part of a larger model; 0: as everywhere */
 } RhField;
 

@@ -16,26 +16,26 @@
 #define AT(field) offsetof(RhConfig, field)
 #define SIZE(key, field, high, otherwise)                                                          \
     {                                                                                              \
-        key, AT(field), RH_FIELD_SIZE, 1, high, otherwise, false, NULL, 0                          \
+        key, AT(field), RH_FIELD_SIZE, 1, high, otherwise, false, NULL, NULL, 0                    \
     }
 /* A size that may be 0: none. */
 #define COUNT(key, field, high, otherwise)                                                         \
     {                                                                                              \
-        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, false, NULL, 0                          \
+        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, false, NULL, NULL, 0                    \
     }
 #define FLAG(key, field, otherwise)                                                                \
     {                                                                                              \
-        key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise, false, NULL, 0                             \
+        key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise, false, NULL, NULL, 0                       \
     }
 #define RATE(key, field, otherwise)                                                                \
     {                                                                                              \
-        key, AT(field), RH_FIELD_RATE, 0, 1, otherwise, false, NULL, 0                             \
+        key, AT(field), RH_FIELD_RATE, 0, 1, otherwise, false, NULL, NULL, 0                       \
     }
 #define CONSTANT(field, value)                                                                     \
     {                                                                                              \
-        NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value, false, NULL, 0                            \
+        NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value, false, NULL, NULL, 0                      \
     }
 #define END                                                                                        \
     {                                                                                              \
-        NULL, 0, RH_FIELD_NONE, 0, 0, 0, false, NULL, 0                                            \
+        NULL, 0, RH_FIELD_NONE, 0, 0, 0, false, NULL, NULL, 0                                      \
     }

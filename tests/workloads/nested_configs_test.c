@@ -56,6 +56,13 @@ static void kin_differ_where_they_say(void)
         model_load(ENCODER("big_bird", "'vocab_size': 50358, 'max_position_embeddings': 4096, "
                                        "'attention_type': 'original_full'"));
     CU_ASSERT_EQUAL(full->kinds[0].window_tokens, 0);
+    g_autoptr(GError) unknown = NULL;
+    g_autoptr(RhModel) mistyped =
+        model_parse(ENCODER("big_bird", "'vocab_size': 50358, 'max_position_embeddings': 4096, "
+                                        "'attention_type': 'sparse_block'"),
+                    &unknown);
+    CU_ASSERT_PTR_NULL(mistyped);
+    CU_ASSERT_TRUE(unknown && strstr(unknown->message, "\"sparse_block\" is not known"));
     g_autoptr(RhModel) deci = model_load(
         "{'model_type': 'deci', 'num_hidden_layers': 3, 'hidden_size': 256, 'num_attention_heads': 8, "
         "'num_key_value_heads_per_layer': [4, 2, 4], 'intermediate_size': 512, 'vocab_size': 1000}");
