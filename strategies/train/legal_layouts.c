@@ -172,10 +172,10 @@ static bool batch_legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (per_replica % l->microbatch != 0) {
         g_autofree char *legal = error ? rh_divisors_text(per_replica, 16) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
-                       "mb=%d does not divide the %" G_GINT64_FORMAT
-                       " samples of a replica (global "
-                       "batch %" G_GINT64_FORMAT " / dp %d)\nnote: valid mb: %s",
-                       l->microbatch, per_replica, c->job.global_batch, l->dp, legal);
+                       "mb=%d does not divide the %" G_GINT64_FORMAT " samples of a %s (global "
+                       "batch %" G_GINT64_FORMAT " / dp %d%s)\nnote: valid mb: %s",
+                       l->microbatch, per_replica, copies > 1 ? "copy of the model" : "replica",
+                       c->job.global_batch, l->dp, copies > 1 ? " / 2 copies" : "", legal);
     }
     return true;
 }

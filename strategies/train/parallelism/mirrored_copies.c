@@ -70,7 +70,10 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (!rh_pipeline_of(l)->mirrors)
         return true;
     if (l->zero > 0 && rh_train_replicas(l) > 1)
-        return refuse(l, "whole\nnote: valid zero: 0", error);
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "zero=%d with schedule=%s: its two copies of the model sum whole gradients "
+                       "over the %d ranks of dp x cp\nhelp: `zero=0`",
+                       l->zero, rh_pipeline_kind_name(l->schedule), rh_train_replicas(l));
     if (l->codec != RH_CODEC_NONE)
         return refuse(l, "uncompressed\nnote: valid codec: none", error);
     if (c->model->tied_embeddings)

@@ -53,7 +53,9 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
                        "alone cuts its sequences",
                        slice, c->model->name, MAX(l->cp, 2));
     if (l->cp == 1)
-        return true;
+        return l->slice == RH_SLICE_NONE ||
+               rh_fail(error, RH_ERROR_USAGE,
+                       "slice=%s: with cp=1 pictures are not cut into tiles\nhelp: cp=4", slice);
     if (!c->stack->tiles)
         return rh_fail(error, RH_ERROR_USAGE,
                        "cp=%d: the stack %s cuts no pictures into tiles\nnote: valid cp: 1\n"

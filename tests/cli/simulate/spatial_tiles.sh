@@ -18,3 +18,8 @@ rehearse simulate "${job[@]}" -s pp4,dp2,zero1,schedule=gems
 echo "exit $?"
 rehearse simulate -w llama-3.2-1b -p dgx-h100:1 --global-batch 8 --seq 2048 -s cp2,slice=vertical
 echo "exit $?"
+# What is left out of the words is not left out of the layout in silence.
+rehearse simulate "${job[@]}" -s slice=vertical,zero0
+echo "exit $?"
+rehearse simulate "${job[@]}" -s pp4,dp2,mb16,zero0,schedule=gems
+echo "exit $?"
