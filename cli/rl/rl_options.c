@@ -104,6 +104,9 @@ bool rh_rl_words_job(const RhArguments *a, RhRlJob *job, RhRequests **lengths, G
             "are useful",
             job->useful_frac < USEFUL_LEAST ? "--useful" : "--begin", BEGUN_MOST,
             100 * USEFUL_LEAST);
+    if (job->sandboxes > 0 && job->reward_s <= 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--sandboxes %d: rewards take no time\nhelp: --reward 2s", job->sandboxes);
     if (job->turns > 1 && job->begun_frac > 1)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--begin: answers of several turns are not dropped in the middle\n"
@@ -152,6 +155,10 @@ bool rh_rl_words_search(const RhArguments *a, RhRlPlanOptions *o, GError **error
         return rh_fail_unknown(error, "weight transport", a->transport,
                                rh_weight_transport_names());
     o->sent = a->sent ? rh_recipe_by_name(a->sent) : NULL;
+    if (rh_arguments_given(a, "--changed") && o->transport != &rh_weight_transport_delta)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--changed: --transport %s sends all weights\nhelp: --transport delta",
+                       o->transport->name);
     o->changed_frac = a->changed_frac;
     o->ahead = a->ahead;
     if (o->ahead > AHEAD_MOST)

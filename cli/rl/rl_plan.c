@@ -277,7 +277,8 @@ static const RhOption own[] = {
               "number formats of training and of the servers' weights",
               .choices = RH_RECIPE_CHOICES, .otherwise = "bf16"),
     RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
-              "print the words of a framework's configuration that decide cost, for the best row",
+              "print the words of a framework's configuration that decide cost, for the best row; "
+              "where trainer and servers are apart, nodes are parted whole: see --train-gpus",
               .choices = "verl|nemo-rl|areal|openrlhf"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "rows to list", .otherwise = "8", .low = 1,
               .high = 1000),

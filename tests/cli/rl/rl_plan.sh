@@ -12,7 +12,7 @@ try "${small[@]}"
 try "${small[@]}" --placement async --ahead 0.5 --train-gpus 4 -s tp2 --generate tp1,batch=64 \
     --served-log-probs --algorithm ppo --minibatch 64 --transport pipelined --set price_per_gpu_hour=2USD
 for t in engine delta; do
-    try "${small[@]}" --placement one-off --train-gpus 4 --transport $t --sent fp8 --changed 1% -v |
+    try "${small[@]}" --placement one-off --train-gpus 4 --transport $t --sent fp8 -v |
         sed -n '/^  weights:/,/^[^ ]/p' | sed '$d'
 done
 try "${small[@]}" --algorithm dapo --begin 1.5 --useful 60% --placement one-off --train-gpus 4 | sed -n '2,/^job/p'
@@ -78,6 +78,8 @@ try "${small[@]}" --train-gpus 8
 try "${small[@]}" --minibatch 1000
 try "${small[@]}" --generate tp1,replicas=2
 try "${small[@]}" -s tp3 --train-gpus 4
+try "${small[@]}" --sandboxes 4
+try "${small[@]}" --changed 1%
 try "${small[@]}" -s tp=
 rehearse rl-plan -w llama-3.1-405b -p two-nodes.json -q "${small[@]}" 2>&1
 echo "exit $?"
