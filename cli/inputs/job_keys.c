@@ -151,13 +151,18 @@ static bool set_loader_sample(RhJob *job, const char *value, GError **error)
            rh_fail(error, RH_ERROR_USAGE, "--set loader.sample=%s: from 0 to 1,000 s", value);
 }
 
+#define WORKERS_MOST 4096
+
 static bool set_loader_workers(RhJob *job, const char *value, GError **error)
 {
-    int64_t workers = 0;
-    if (strcmp(value, "0") != 0 && !set_number("loader.workers", value, 4096, &workers, error))
-        return false;
+    char *end;
+    int64_t workers = g_ascii_strtoll(value, &end, 10);
     job->loader.workers = (int32_t)workers;
-    return true;
+    return (end > value && !*end && workers >= 0 && workers <= WORKERS_MOST) ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "--set loader.workers=%s: a whole number from 0 (samples are loaded before each "
+                   "step) to %d",
+                   value, WORKERS_MOST);
 }
 
 static bool set_loader_place(RhJob *job, const char *value, GError **error)

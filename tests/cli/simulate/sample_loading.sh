@@ -17,3 +17,5 @@ try "${job[@]}" --global-batch 256 --set loader.sample=8ms --set loader.on=dpu
 try "${job[@]}" --global-batch 256 --set loader.workers=8
 try "${job[@]}" --global-batch 256 --set loader.sample=8
 try "${job[@]}" --global-batch 256 --set loader.sample=8ms --set loader.on=gpu
+try "${job[@]}" --global-batch 256 --set loader.sample=8ms --set loader.workers=-1
+try "${job[@]}" --global-batch 256 --set loader.sample=8ms --set loader.workers=some
