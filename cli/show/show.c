@@ -146,6 +146,22 @@ static bool devices(const RhArguments *a, const char *name, GError **error)
 
 /* --- strategies --- */
 
+/* Appends the words that the knob takes, where its description leaves several of them out. */
+static void append_words(GString *line, const RhKnob *knob)
+{
+    g_autoptr(GString) words = g_string_new(NULL);
+    int32_t unsaid = 0;
+    for (int32_t i = knob->low; knob->names && !knob->words && i <= knob->high; i++) {
+        const char *word = knob->names[i];
+        if (!word)
+            continue;
+        unsaid += !strstr(knob->about, word) && !strstr(knob->example, word);
+        g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
+    }
+    if (unsaid > 1)
+        g_string_append_printf(line, "; words: %s", words->str);
+}
+
 /* Every knob of a layout, and what keys left out mean; caller frees. */
 static char *strategies_text(void)
 {
@@ -154,7 +170,9 @@ static char *strategies_text(void)
                      "separated by commas: tp8,pp16,mb1\n\n");
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
         g_string_append_printf(out, "  %-22s ", knob->example);
-        rh_text_wrap(out, knob->about, 25, 79);
+        g_autoptr(GString) line = g_string_new(knob->about);
+        append_words(line, knob);
+        rh_text_wrap(out, line->str, 25, 79);
     }
     RhLayout layout = rh_layout_default();
     g_autofree char *text = rh_layout_format(&layout);
