@@ -8,6 +8,7 @@
 #include "cli/parse/commands.h"
 #include "cli/serve/serve_simulate_inputs.h"
 #include "report/memory_answer.h"
+#include "strategies/search/fitting_layouts.h"
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/serve/server_software.h"
@@ -51,18 +52,29 @@ static RhPlanOptions options_of(const RhArguments *a, bool alone)
                            .progress = rh_terminal_progress};
 }
 
-static RhPlan *best_of(const RhArguments *a, const RhProblem *c, bool alone, GError **error)
+/* A search of all layouts. */
+static RhPlan *search_whole(const RhArguments *a, const RhProblem *c, GError **error)
 {
-    RhPlanOptions options = options_of(a, alone);
+    RhPlanOptions options = options_of(a, false);
     RhPlan *plan = rh_plan(c, &options, error);
     rh_terminal_progress_end();
     return plan;
 }
 
-static const RhRehearsal *first_of(const RhPlan *plan)
+static RhMemoryBudget room_of(const RhArguments *a, const RhProblem *c)
 {
-    return plan && plan->entries->len > 0 && !plan->unsafe ? g_ptr_array_index(plan->entries, 0)
-                                                           : NULL;
+    return rh_memory_budget(c, NULL, 0, fmax(a->risk_frac, RH_RISK_LEAST));
+}
+
+/* The quickest of the usual layouts that fits, without its step; NULL: none does. */
+static RhRehearsal *quickest_of(const RhArguments *a, const RhProblem *c, double room_bytes)
+{
+    RhDeadline deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s));
+    RhFittingLayouts found = rh_fitting_layouts(c, deadline, room_bytes);
+    RhRehearsal *r = found.fit_count > 0 ? rh_run_metrics_new(c, &found.quickest) : NULL;
+    if (r)
+        r->bound_segment_s = found.segment_s;
+    return r;
 }
 
 static void clear_adapters(void *adapters)
@@ -71,7 +83,7 @@ static void clear_adapters(void *adapters)
 }
 
 /* Adapters with which some layout fits: of 16 bits, and in 4 bits. */
-static GArray *adapters_of(const RhArguments *a, const RhProblem *c, double room_bytes)
+static GArray *adapters_of(const RhArguments *a, const RhProblem *c)
 {
     static const RhFrozenFormat *const formats[] = {NULL, &rh_frozen_format_nf4};
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhAdapterMemory));
@@ -80,8 +92,8 @@ static GArray *adapters_of(const RhArguments *a, const RhProblem *c, double room
         RhProblem changed = *c;
         changed.job.lora.rank = RH_MEMORY_RANK_PROPOSED;
         changed.job.frozen = formats[i];
-        g_autoptr(RhPlan) plan = best_of(a, &changed, true, NULL);
-        const RhRehearsal *best = first_of(plan);
+        double room_bytes = room_of(a, &changed).ranked_bytes;
+        g_autoptr(RhRehearsal) best = quickest_of(a, &changed, room_bytes);
         if (!best)
             continue;
         RhPlanOptions options = options_of(a, true);
@@ -121,26 +133,36 @@ static int judge_given(const RhArguments *a, RhInputs *in, RhMemoryFit *fit, GEr
     g_autoptr(RhBoundCache) cache = rh_bound_new(&in->c);
     r->step_time_s = rh_segment_graph_s(cache, &layout) * rh_straggler_factor(&in->c);
     g_autoptr(GArray) makers = rh_memory_room_makers(&in->c, &layout, in->question.safe_bytes);
-    g_autoptr(RhPlan) plan = best_of(a, &in->c, true, NULL);
+    g_autoptr(RhRehearsal) other = quickest_of(a, &in->c, in->question.safe_bytes);
+    g_autoptr(RhPlan) changed = other ? NULL : search_whole(a, &in->c, NULL);
     fit->room_makers = makers;
-    fit->other = first_of(plan);
-    g_autoptr(RhPlan) changed = fit->other ? NULL : best_of(a, &in->c, false, NULL);
+    fit->other = other;
     fit->plan = changed;
     return tell(a, fit, error);
 }
 
-/* Without: the best layout that fits. */
+/* Without: the quickest of the usual layouts that fits; if none does, any that plan would find, and
+ * what makes it fit. */
 static int judge_best(const RhArguments *a, RhInputs *in, RhMemoryFit *fit, GError **error)
 {
-    g_autoptr(RhPlan) plan = best_of(a, &in->c, false, error);
-    if (!plan)
+    double room_bytes = in->question.safe_bytes;
+    g_autoptr(RhRehearsal) quickest = quickest_of(a, &in->c, room_bytes);
+    g_autoptr(RhPlan) plan = quickest ? NULL : search_whole(a, &in->c, error);
+    if (!quickest && !plan)
         return 3;
     fit->plan = plan;
-    fit->r = plan->entries->len > 0 ? g_ptr_array_index(plan->entries, 0) : NULL;
-    g_autoptr(GArray) adapters = fit->r ? NULL : adapters_of(a, &in->c, in->question.safe_bytes);
+    fit->r = quickest                 ? quickest
+             : plan->entries->len > 0 ? g_ptr_array_index(plan->entries, 0)
+                                      : NULL;
+    g_autoptr(GArray) adapters = fit->r ? NULL : adapters_of(a, &in->c);
     fit->adapters = adapters;
-    if (fit->r)
-        fit->reach = rh_memory_reach(&in->c, &fit->r->layout, in->question.safe_bytes);
+    if (!fit->r)
+        return tell(a, fit, error);
+    RhDeadline deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s));
+    RhLargestAnywhere anywhere =
+        rh_memory_reach_anywhere(&in->c, &fit->r->layout, deadline, room_bytes);
+    fit->reach = anywhere.sizes;
+    fit->anywhere = &anywhere;
     return tell(a, fit, error);
 }
 
@@ -155,7 +177,7 @@ static int run_training(RhArguments *a, GError **error)
         return 3;
     if (batch_assumed)
         in->c.job.global_batch = (int64_t)BATCH_A_GPU * in->c.job.gpus;
-    RhMemoryBudget room = rh_memory_budget(&in->c, NULL, 0, fmax(a->risk_frac, RH_RISK_LEAST));
+    RhMemoryBudget room = room_of(a, &in->c);
     in->question.safe_bytes = room.ranked_bytes;
     in->question.most_bytes = room.most_bytes;
     RhMemoryFit fit = {.q = &in->question,
@@ -290,8 +312,9 @@ const RhCommand rh_command_memory = {
              "--serve, for serving, and what uses it. The first line also says how far it\n"
              "goes: the largest micro-batch, the longest sequence and, with LoRA, the largest\n"
              "rank; of a service the tokens of its KV cache, the longest context, and the\n"
-             "requests that it holds at once. Without -s the layout is the fastest, by lower\n"
-             "bounds, that fits; the deployment is that with the fewest GPUs per replica.\n\n"
+             "requests that it holds at once. Without -s these are over all usual layouts, and\n"
+             "the layout shown is the fastest of them, by lower bounds, that fits; the\n"
+             "deployment is that with the fewest GPUs per replica.\n\n"
              "If it does not fit (exit status 1), the answer lists changes after which it\n"
              "does: single changes of the layout by what they cost in time, another layout,\n"
              "more GPUs, adapters (LoRA), and adapters beside weights in 4 bits (QLoRA).\n\n"

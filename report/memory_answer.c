@@ -73,8 +73,31 @@ static void append_layout(GString *out, const RhMemoryFit *f)
 {
     g_autofree char *title = rh_layout_title(&f->r->layout);
     g_autofree char *line = g_strdup_printf(
-        "layout: %s%s", title, !f->strategy ? " (the fastest that fits, estimated)" : "");
+        "layout: %s%s", title,
+        !f->strategy ? " (of the usual ones that fit, the fastest, estimated)" : "");
     rh_text_wrap(out, line, 2, 79);
+}
+
+static void append_largest(GString *out, const char *what, int64_t size, const RhLayout *at)
+{
+    g_autofree char *number = rh_text_count(size), *title = rh_layout_title(at);
+    g_autofree char *line = g_strdup_printf("  %s %s: %s", what, number, title);
+    rh_text_wrap(out, line, 4, 79);
+}
+
+/* Appends with which layouts the largest sizes are reached, where not with the one shown. */
+static void append_anywhere(GString *out, const RhMemoryFit *f)
+{
+    const RhLargestAnywhere *all = f->anywhere;
+    if (!all || !rh_memory_fit_holds(f))
+        return;
+    g_string_append_printf(out, "\nlayouts of the largest sizes%s\n",
+                           all->cut_short ? " (found in time; larger ones may fit)" : "");
+    append_largest(out, "micro-batch", all->sizes.microbatch, &all->at_microbatch);
+    if (all->sizes.sequence > 0)
+        append_largest(out, "sequence", all->sizes.sequence, &all->at_sequence);
+    if (all->sizes.lora_rank > 0)
+        append_largest(out, "LoRA rank", all->sizes.lora_rank, &all->at_rank);
 }
 
 /* Appends what was not asked for, as options. */
@@ -255,8 +278,8 @@ static void append_adapters(GString *out, const RhAdapterMemory *adapters)
                     *peak = rh_text_number(rh_text_gib(adapters->fastest.peak_bytes), 3),
                     *least = rh_text_number(rh_text_gib(adapters->least.peak_bytes), 3);
     g_autofree char *line = g_strdup_printf(
-        "  %s: at least %s GiB per GPU; the fastest layout that fits uses %s GiB: %s", words, least,
-        peak, title);
+        "  %s: at least %s GiB per GPU; the fastest usual layout that fits uses %s GiB: %s", words,
+        least, peak, title);
     rh_text_wrap(out, line, 4, 79);
 }
 
@@ -269,7 +292,7 @@ static void append_room(GString *out, const RhMemoryFit *f)
     if (f->other) {
         g_autofree char *title = rh_layout_title(&f->other->layout);
         g_autofree char *line =
-            g_strdup_printf("the fastest layout that fits on as many GPUs: %s, %.1f GiB per GPU",
+            g_strdup_printf("the fastest of the usual layouts that fit: %s, %.1f GiB per GPU",
                             title, rh_text_gib(f->other->memory.peak_bytes));
         g_string_append_c(out, '\n');
         rh_text_wrap(out, line, 2, 79);
@@ -332,6 +355,7 @@ char *rh_report_memory_fit_text(const RhMemoryFit *f)
         append_parts(out, &f->r->memory, f->r->layout.pp);
     else
         append_states(out, f);
+    append_anywhere(out, f);
     if (!rh_memory_fit_holds(f))
         append_room(out, f);
     append_next(out, f);
@@ -406,6 +430,23 @@ static void put_changes(RhJsonWriter *w, const RhPlan *plan)
     rh_json_end_array(w);
 }
 
+/* With which layouts the largest sizes are reached; null: with the one that was given. */
+static void put_anywhere(RhJsonWriter *w, const RhLargestAnywhere *all)
+{
+    if (!all) {
+        rh_json_put_null(w, "largest_layouts");
+        return;
+    }
+    rh_json_begin_object(w, "largest_layouts");
+    rh_put_layout(w, "microbatch", &all->at_microbatch);
+    if (all->sizes.sequence > 0)
+        rh_put_layout(w, "sequence", &all->at_sequence);
+    if (all->sizes.lora_rank > 0)
+        rh_put_layout(w, "lora_rank", &all->at_rank);
+    rh_json_put_bool(w, "cut_short", all->cut_short);
+    rh_json_end_object(w);
+}
+
 char *rh_report_memory_fit_json(const RhMemoryFit *f)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -420,6 +461,7 @@ char *rh_report_memory_fit_json(const RhMemoryFit *f)
     put_found(w, "microbatch_largest", f->reach.microbatch);
     put_found(w, "sequence_longest", f->reach.sequence);
     put_found(w, "lora_rank_largest", f->reach.lora_rank);
+    put_anywhere(w, f->anywhere);
     put_makers(w, "room_makers", f->room_makers);
     put_adapters(w, f->adapters);
     put_changes(w, f->plan);

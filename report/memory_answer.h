@@ -1,7 +1,7 @@
 #pragma once
 /* Formats answers of `memory`: whether a model fits, how much more would, and what makes room. */
 #include "report/report.h"
-#include "strategies/search/largest_fitting_sizes.h"
+#include "strategies/search/fitting_layouts.h"
 #include "strategies/search/memory_smallest.h"
 #include "strategies/serve/cache/kv_budget.h"
 
@@ -14,8 +14,9 @@ typedef struct {
 /* Training. Everything is borrowed. */
 typedef struct {
     const RhQuestion *q;
-    const RhRehearsal *r; /* of the layout, without a step; NULL: no layout fits */
-    RhLargestMemory reach;
+    const RhRehearsal *r;                 /* of the layout, without a step; NULL: no layout fits */
+    RhLargestMemory reach;                /* of the layout, or `anywhere` */
+    const RhLargestAnywhere *anywhere;    /* over all layouts; NULL: of the given one alone */
     const char *strategy;                 /* the layout as it was given; NULL: the best that fits */
     bool sequence_assumed, batch_assumed; /* not the user's */
     const GArray *room_makers; /* RhMemorySaver, where it does not fit; NULL: none were sought */

@@ -115,6 +115,10 @@ static inline const RhKnob *rh_knob_recomputed_layers(void)
 {
     return RH_KNOB_OF(recomputed_layers_count);
 }
+static inline const RhKnob *rh_knob_microbatch(void)
+{
+    return RH_KNOB_OF(microbatch);
+}
 static inline const RhKnob *rh_knob_order(void)
 {
     return RH_KNOB_OF(order);

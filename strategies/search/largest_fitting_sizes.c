@@ -4,9 +4,7 @@
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/train/memory.h"
 
-#define SEQUENCE_STEP   256 /* tokens */
-#define SEQUENCE_MOST   (INT64_C(1) << 24)
-#define MICROBATCH_MOST 4096
+#define SEQUENCE_MOST (INT64_C(1) << 24) /* tokens, of a model without a limit */
 
 bool rh_memory_holds(const RhProblem *c, const RhLayout *layout, double room_bytes)
 {
@@ -83,14 +81,19 @@ static int64_t largest_rank(const Varied *v)
     return largest;
 }
 
+int64_t rh_memory_sequence_most(const RhModel *model)
+{
+    return model->positions > 0 ? model->positions : SEQUENCE_MOST;
+}
+
 RhLargestMemory rh_memory_reach(const RhProblem *c, const RhLayout *layout, double room_bytes)
 {
     Varied v = {c, layout, room_bytes};
     RhLargestMemory reach = {.sequence = -1, .lora_rank = -1};
-    reach.microbatch = rh_memory_largest(microbatch_fits, &v, 1, MICROBATCH_MOST);
+    reach.microbatch = rh_memory_largest(microbatch_fits, &v, 1, RH_MEMORY_MICROBATCH_MOST);
     if (!rh_model_sees_pictures(c->model) && c->job.documents.runs_count == 0) {
-        int64_t step = MAX(SEQUENCE_STEP, 2 * (int64_t)layout->cp * layout->tp);
-        int64_t most = c->model->positions > 0 ? c->model->positions : SEQUENCE_MOST;
+        int64_t step = MAX(RH_MEMORY_SEQUENCE_STEP, 2 * (int64_t)layout->cp * layout->tp);
+        int64_t most = rh_memory_sequence_most(c->model);
         reach.sequence = rh_memory_largest(sequence_fits, &v, step, most);
         reach.sequence_is_most = c->model->positions > 0 && reach.sequence == most / step * step;
     }

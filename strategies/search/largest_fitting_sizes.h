@@ -21,8 +21,13 @@ bool rh_memory_holds(const RhProblem *c, const RhLayout *layout, double room_byt
 int64_t rh_memory_largest(bool (*fits)(int64_t n, void *user), void *user, int64_t step,
                           int64_t most);
 
-#define RH_MEMORY_RANK_MOST     1024
-#define RH_MEMORY_RANK_PROPOSED 16 /* of adapters */
+#define RH_MEMORY_SEQUENCE_STEP   256 /* tokens: sequences that are tried are its multiples */
+#define RH_MEMORY_MICROBATCH_MOST 4096
+#define RH_MEMORY_RANK_MOST       1024
+#define RH_MEMORY_RANK_PROPOSED   16 /* of adapters */
+
+/* Longest sequence that is tried, in tokens: the model's positions, if they are limited. */
+int64_t rh_memory_sequence_most(const RhModel *model);
 
 RhLargestMemory rh_memory_reach(const RhProblem *c, const RhLayout *layout, double room_bytes);
 

@@ -2,6 +2,7 @@
 # Whether a model fits: trained and served, given and searched, and what makes it fit.
 cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
 rehearse memory -w tiny-llama.json -p two-nodes.json --seq 1024 -s tp2 -o one.json
+rehearse memory -w tiny-llama.json -p two-nodes.json --seq 1024 | grep -A 4 '^layouts of'
 grep -oE '"(schema|fits|room_makers|fitting)": *[^ ]+' one.json
 rehearse memory -w llama-3.1-8b -p rtx-4090:1x1 -s recompute=full --set lora.rank=16 --set lora.base=nf4 |
     sed 's/ GiB.*//' | head -n 1
