@@ -268,7 +268,9 @@ const RhCommand rh_command_simulate = {
              "what -o x.program.json or x.goal wrote, GOAL files of LogGOPSim, or Chakra\n"
              "traces (PREFIX.N.et or PREFIX.N.json for rank N; a single one is run by\n"
              "--gpus N equal ranks). Its ranks are placed on the first GPUs of the platform;\n"
-             "the stack is bare unless --stack is given.\n\n"
+             "the stack is bare unless --stack is given. A Chakra trace's collectives take the\n"
+             "catalogue's rates fitted to such links, as `collective` does; with --stack or a\n"
+             "--profile of links those given.\n\n"
              "`rehearse show strategies` lists the keys of a layout and their defaults.\n",
     .examples = "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
                 "    --seq 8192 -s tp4,pp8,mb1,recompute=selective\n"

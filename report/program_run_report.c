@@ -1,6 +1,7 @@
 #include "report/program_run_report.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "report/format.h"
 #include "report/json_common.h"
@@ -37,9 +38,16 @@ static void append_first(GString *out, const RhProgramAnswer *a, const RhCost *c
     if (step_s > 0)
         g_string_append_printf(out, " (%+.1f %%)", 100 * (a->path_s / step_s - 1));
     g_autofree char *tasks = rh_text_count(a->program->tasks->len);
-    g_string_append_printf(out, "\n%s: %d rank%s, %s tasks; %s, stack %s\n\n", a->format,
-                           a->program->ranks_count, a->program->ranks_count == 1 ? "" : "s", tasks,
-                           a->hardware->name, a->stack);
+    const char *profile = a->hardware->profile; /* its name, ": " and what it describes */
+    g_autofree char *links =
+        profile ? g_strdup_printf(", profile %.*s", (int)strcspn(profile, ":"), profile)
+                : g_strdup("");
+    g_autofree char *whose = g_strdup_printf(
+        "%s: %d rank%s, %s tasks; %s, stack %s%s", a->format, a->program->ranks_count,
+        a->program->ranks_count == 1 ? "" : "s", tasks, a->hardware->name, a->stack, links);
+    g_string_append_c(out, '\n');
+    rh_text_wrap(out, whose, 2, 79);
+    g_string_append_c(out, '\n');
 }
 
 static void append_notes(GString *out, const RhProgramAnswer *a)

@@ -11,6 +11,7 @@
 #include "cli/parse/commands.h"
 #include "platforms/devices/power.h"
 #include "platforms/platform_constants.h"
+#include "platforms/profile.h"
 #include "report/format.h"
 #include "report/next_command.h"
 #include "sim/collective/library_choice.h"
@@ -336,12 +337,37 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
     return in;
 }
 
-RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **error)
+/* Puts the catalogue's profile of such links before the settings, unless some are given. */
+static bool prefer_fitted_links(const RhArguments *a, Words *w, GError **error)
+{
+    if (a->profile && rh_profile_has_links(a->profile))
+        return true;
+    g_autoptr(RhPlatform) p = rh_platform_load(a->platform, error);
+    const char *profile = p ? rh_platform_links_profile(p) : NULL;
+    if (!profile)
+        return p != NULL;
+    g_autoptr(GStrvBuilder) sets = g_strv_builder_new(), origins = g_strv_builder_new();
+    g_autofree char *set = g_strconcat("profile=", profile, NULL);
+    g_strv_builder_add(sets, set);
+    g_strv_builder_add(origins, "");
+    g_strv_builder_addv(sets, (const char **)w->sets);
+    g_strv_builder_addv(origins, (const char **)w->origins);
+    g_strfreev(w->sets);
+    g_strfreev(w->origins);
+    w->sets = g_strv_builder_end(sets);
+    w->origins = g_strv_builder_end(origins);
+    return true;
+}
+
+RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, bool fitted, GError **error)
 {
     g_auto(Words) words = {0};
     RhInputsSpec spec;
-    if (!spec_of(a, &words, &spec, error))
+    if (!spec_of(a, &words, &spec, error) ||
+        (fitted && !a->stack && !prefer_fitted_links(a, &words, error)))
         return NULL;
+    spec.sets = (const char *const *)words.sets;
+    spec.origins = (const char *const *)words.origins;
     spec.workload = NULL;
     spec.stack = a->stack ? a->stack : "bare";
     spec.global_batch = spec.sequence = 0;

@@ -39,8 +39,9 @@ bool rh_inputs_alone_on_gpus(const RhInputs *inputs, const char *command,
 /* Loads the inputs of the command line. */
 RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads inputs without a model, for a program of `ranks` ranks on a platform with enough GPUs. The
- * stack is bare unless one is given. */
-RhInputs *rh_inputs_of_program(const RhArguments *arguments, int32_t ranks,
+ * stack is bare unless one is given; `fitted`: without one, and without a profile of links, the
+ * catalogue's profile of such links is taken. */
+RhInputs *rh_inputs_of_program(const RhArguments *arguments, int32_t ranks, bool fitted,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads a model and a platform to serve it on, without a training stack. */
 RhInputs *rh_inputs_of_service(const RhArguments *arguments,

@@ -13,6 +13,7 @@ gzip step.0.et step.1.et step.2.et step.3.et
 rehearse simulate --program step -p two-nodes.json | head -n 1
 cp "$CASES"/inputs/chakra/step.0.et alone.et
 rehearse simulate --program alone.et -p dgx-h100 --gpus 8 -v | head -n 12
+rehearse simulate --program alone.et -p dgx-h100 --gpus 8 --stack bare | head -n 3
 try() {
     echo "\$ rehearse $*"
     rehearse "$@" 2>&1
