@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/interned_strings.h"
+#include "base/units.h"
+#include "strategies/serve/launch/serving_engine.h"
 #include "validate/serving/served_translate.h"
 
 /* Table of a row: the server's own words ("vllm 0.19.0"), up to the first semicolon of the note. */
@@ -25,6 +27,46 @@ static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhServedCase *c)
                             .standing = c->standing,
                             .fitted = c->fitted != NULL,
                             .measured_s = tokens ? row->cache_tokens : row->cache_bytes};
+}
+
+/* Takes a limit that the note says by the engine's own word, as "max_num_seqs=256". */
+static void take_word(const RhEngine *engine, const char *word, RhPool *pool)
+{
+    g_auto(GStrv) parts = g_strsplit(word, "=", 2);
+    if (!parts[0] || !parts[1])
+        return;
+    g_autofree char *path = rh_engine_path(g_strstrip(parts[0]));
+    const RhEngineOption *flag = rh_engine_flag(engine, path);
+    int64_t value = 0;
+    int32_t *into = !flag                             ? NULL
+                    : g_str_equal(flag->key, "batch") ? &pool->batch
+                    : g_str_equal(flag->key, "chunk") ? &pool->chunk
+                                                      : NULL;
+    if (into && *into == 0 && rh_integer_parse(parts[1], 1, G_MAXINT32, &value, NULL))
+        *into = (int32_t)value;
+}
+
+/* Fills in the limits that no rule says: those of the note, else what the engine of the note
+ * ("vllm 0.9.2; max_num_seqs=256") takes by itself on such a device. */
+static void fill_limits(const RhCaseRow *row, RhServedCase *c)
+{
+    g_auto(GStrv) words = g_strsplit(row->text[RH_CASE_NOTE], ";", -1);
+    g_auto(GStrv) server = g_strsplit(words[0] ? words[0] : "", " ", 3);
+    const RhEngine *engine = server[0] ? rh_serving_engine(server[0], NULL) : NULL;
+    RhPool *pool = &c->deployment.pools[0];
+    if (!engine)
+        return;
+    for (int i = 1; words[i]; i++)
+        take_word(engine, words[i], pool);
+    const RhEngineLimits *limits = rh_engine_limits(engine, server[1], c->serving.platform->device);
+    if (!limits)
+        return;
+    pool->chunk = pool->chunk > 0 ? pool->chunk : limits->chunk;
+    int32_t batch = pool->chunk > 0 ? MIN(limits->batch, pool->chunk) : limits->batch;
+    pool->batch = pool->batch > 0 ? pool->batch : batch;
+    pool->memory = pool->memory > 0 ? pool->memory : limits->memory;
+    g_autofree char *text = rh_deployment_format(&c->deployment);
+    c->strategy = rh_intern(text);
 }
 
 static char *predict(const RhServedCase *c, RhEvaluatedRun *r)
@@ -61,6 +103,8 @@ RhEvaluation *rh_kv_cache_sizes_judge(const RhCaseTable *table, const RhCasesOpt
         if (!rh_case_wanted(row, options->only))
             continue;
         char *why = rh_served_translate_idle(translator, row, &c);
+        if (!why)
+            fill_limits(row, &c);
         RhEvaluatedRun r = judged_row(row, &c);
         if (!why && r.measured_s <= 0)
             why = g_strdup("no size of a cache is given");

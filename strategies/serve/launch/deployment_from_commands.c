@@ -385,21 +385,9 @@ void rh_launched_deployment_free(RhLaunchedDeployment *l)
 
 /* --- model and device --- */
 
-static bool is_for(const RhEngineLimits *row, const char *version, const RhDevice *device)
-{
-    return (!version || rh_version_compare(version, row->from) >= 0) &&
-           device->hbm_bytes.value >= row->at_least_bytes &&
-           !(row->not_device && strstr(device->name, row->not_device));
-}
-
 static void settle_limits(RhLaunchedDeployment *l, RhPool *pool, const RhDevice *device)
 {
-    const RhEngineLimits *row = NULL;
-    for (guint i = 0; i < l->engine->defaults->len; i++) {
-        const RhEngineLimits *d = &g_array_index(l->engine->defaults, RhEngineLimits, i);
-        if (is_for(d, l->version, device))
-            row = d;
-    }
+    const RhEngineLimits *row = rh_engine_limits(l->engine, l->version, device);
     if (!row)
         return;
     g_autoptr(GString) said = g_string_new(NULL);

@@ -239,6 +239,25 @@ int rh_version_compare(const char *a, const char *b)
     return 0;
 }
 
+static bool is_for(const RhEngineLimits *row, const char *version, const RhDevice *device)
+{
+    return (!version || rh_version_compare(version, row->from) >= 0) &&
+           device->hbm_bytes.value >= row->at_least_bytes &&
+           !(row->not_device && strstr(device->name, row->not_device));
+}
+
+const RhEngineLimits *rh_engine_limits(const RhEngine *e, const char *version,
+                                       const RhDevice *device)
+{
+    const RhEngineLimits *last = NULL;
+    for (guint i = 0; i < e->defaults->len; i++) {
+        const RhEngineLimits *row = &g_array_index(e->defaults, RhEngineLimits, i);
+        if (is_for(row, version, device))
+            last = row;
+    }
+    return last;
+}
+
 const char *rh_engine_server(const RhEngine *e, const char *version)
 {
     const char *server = e->name;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "platforms/devices/device.h"
+
 typedef enum {
     RH_ENGINE_FLAG_NUMBER,   /* a whole number */
     RH_ENGINE_FLAG_TOKENS,   /* the same, perhaps as 32k, 32K (1,024) or 1M */
@@ -83,5 +85,9 @@ const char *rh_engine_meaning(const RhEngineOption *flag, const char *said);
 const char *rh_engine_word(const RhEngineOption *flag, const char *means);
 /* Compares versions as "0.10.1"; < 0, 0, > 0. */
 int rh_version_compare(const char *a, const char *b);
+/* The limits that a version takes by itself on a device; NULL, the latest version. NULL: none are
+ * known. */
+const RhEngineLimits *rh_engine_limits(const RhEngine *engine, const char *version,
+                                       const RhDevice *device);
 /* The server of a version; NULL, the latest. */
 const char *rh_engine_server(const RhEngine *engine, const char *version);

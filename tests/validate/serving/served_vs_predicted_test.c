@@ -263,6 +263,28 @@ static void caches_need_a_size(void)
     CU_ASSERT_STRING_EQUAL(at(j, 0)->skipped, "no size of a cache is given");
 }
 
+/* Rows of which no rule says the limits: vLLM's own on such a GPU, or those of the note. Logits of
+ * fewer sequences leave room for more tokens.
+ * Source: vllm-project/vllm issue 21348; casys-kaist/LLMServingSim pull 59. */
+static void unsaid_limits_are_the_engines(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseTable) table = rh_case_table_parse(
+        "t.csv",
+        "source,model,gpu,gpus,tp,precision,kv_tokens,note\n"
+        "thread,Qwen/Qwen3-235B-A22B-FP8,H100-80GB,4,4,fp8,178880,vllm 0.9.2\n"
+        "thread,Qwen/Qwen3-235B-A22B-FP8,H100-80GB,4,4,fp8,178880,vllm 0.9.2; max_num_seqs=256\n"
+        "thread,meta-llama/Llama-3.1-8B,RTX4090,1,1,bf16,41408,vllm 0.19.0\n",
+        &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    RhCasesOptions options = {.jobs = 1};
+    g_autoptr(RhEvaluation) j = rh_kv_cache_sizes_judge(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+    RH_CHECK_CLOSE(at(j, 0)->predicted_s, 178880, 0.17);
+    CU_ASSERT_TRUE(at(j, 1)->predicted_s > 1.3 * at(j, 0)->predicted_s);
+    RH_CHECK_CLOSE(at(j, 2)->predicted_s, 41408, 0.09);
+}
+
 /* Rows of DeepEP's README, which nothing was fitted to: a time, and a rate that counts what stays in the node.
  * Source: deepseek-ai/DeepEP, README. */
 static void exchanges_are_as_published(void)
@@ -393,6 +415,7 @@ static const RhTest tests[] = {
     {"exchanges are as published", exchanges_are_as_published},
     {"low latency exchanges are as published", low_latency_exchanges_are_as_published},
     {"caches need a size", caches_need_a_size},
+    {"unsaid limits are the engine's", unsaid_limits_are_the_engines},
     {"reasons are told", reasons_are_told},
     {NULL, NULL},
 };
