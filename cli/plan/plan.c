@@ -310,6 +310,8 @@ static int run(const RhArguments *a, GError **error)
         options.seen = rh_pareto_see;
     options.user = seen;
     options.outside = tells_beside(a);
+    g_autoptr(RhBoundCache) kept = NULL;
+    options.kept = &kept;
     g_autoptr(RhInputs) in = NULL;
     g_autoptr(RhPlan) plan = NULL;
     int status = search(a, &options, &in, &plan, error);

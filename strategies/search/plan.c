@@ -290,7 +290,8 @@ static void search_begin(Search *s, const RhProblem *c, const RhPlanOptions *opt
     *s = (Search){.o = settled(options)};
     s->f = (RhFunnel){.c = c, .o = &s->o, .plan = plan, .deadline = deadline};
     RhFunnel *f = &s->f;
-    f->cache = rh_bound_new(c);
+    f->cache =
+        options->kept ? rh_bound_for_batch(g_steal_pointer(options->kept), c) : rh_bound_new(c);
     f->cache->deadline = deadline;
     begin_processes(s);
     if (!s->o.listed) {
@@ -322,6 +323,10 @@ static void search_clear(Search *s)
     rh_rehearsal_queue_free(f->queue);
     rh_fold_cache_free(s->folded);
     rh_uncontended_times_free(s->alone);
+    if (s->o.kept) {
+        rh_bound_end_batch(f->cache);
+        *s->o.kept = g_steal_pointer(&f->cache);
+    }
     rh_bound_free(f->cache);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Search, search_clear)

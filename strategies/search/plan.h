@@ -50,6 +50,9 @@ typedef struct {
     const RhProblem *
         unlike; /* layouts whose cut (space.h) this problem allows too are left out; NULL: none are; then
                                 a plan without entries is no error */
+    /* Tables that a search of another batch of the same job left, and where this one leaves them
+     * for the next; freed by the caller. NULL: none are. */
+    struct RhBoundCache **kept;
     double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */

@@ -382,10 +382,8 @@ RhTables rh_bound_tables(RhBoundCache *s, const RhLayout *l)
 /* Most shards that are stored. Their layers take most of a bound cache; a search rarely comes back to older cuts. */
 #define SHARDS_MAX 100
 
-void rh_bound_forget_shards(RhBoundCache *s)
+static void drop_shards(RhBoundCache *s)
 {
-    if (g_hash_table_size(s->shards.table) <= SHARDS_MAX)
-        return;
     rh_bound_forget_fold(s); /* reads what follows */
     g_hash_table_remove_all(s->flows.table);
     s->flows_steps = 0;
@@ -397,6 +395,12 @@ void rh_bound_forget_shards(RhBoundCache *s)
     rh_arena_clear(s->rooms);
     s->rooms_bytes = 0;
     rh_arena_clear(s->tables);
+}
+
+void rh_bound_forget_shards(RhBoundCache *s)
+{
+    if (g_hash_table_size(s->shards.table) > SHARDS_MAX)
+        drop_shards(s);
 }
 
 RhCachedWork *rh_bound_known_work(RhBoundCache *s, const RhLayout *l, int32_t placement)
@@ -447,19 +451,26 @@ static void count_sms(RhBoundCache *s)
  * which is still a bound. Where ranks talk in messages bounds are estimates, of all links. */
 static const RhProblem *even_case(RhBoundCache *s)
 {
-    const RhPlatform *p = s->asked->platform;
+    const RhPlatform *p = s->asked->platform, *evened = s->evened.platform;
     if (p->link_changes->len == 0 || p->messages.sender != RH_SHARING_NONE)
         return s->asked;
     s->evened = *s->asked;
-    s->evened.platform = rh_platform_evened(p);
+    s->evened.platform = evened ? evened : rh_platform_evened(p);
     return &s->evened;
+}
+
+static void set_problem(RhBoundCache *s, const RhProblem *c)
+{
+    s->asked = c;
+    s->made_for = *c;
+    s->c = even_case(s);
+    s->sites = rh_algorithm_sites_new(c);
 }
 
 RhBoundCache *rh_bound_new(const RhProblem *c)
 {
     RhBoundCache *s = g_new0(RhBoundCache, 1);
-    s->asked = c;
-    s->c = even_case(s);
+    set_problem(s, c);
     s->tables = rh_arena_new();
     s->rooms = rh_arena_new();
     count_sms(s);
@@ -487,7 +498,6 @@ RhBoundCache *rh_bound_new(const RhProblem *c)
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
     s->sent = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
-    s->sites = rh_algorithm_sites_new(s->asked);
     s->alone = rh_uncontended_times_new(s->c->platform);
     s->folded = rh_fold_cache_new();
     s->pair_orders =
@@ -496,6 +506,29 @@ RhBoundCache *rh_bound_new(const RhProblem *c)
     s->messages =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
     return s;
+}
+
+void rh_bound_end_batch(RhBoundCache *s)
+{
+    drop_shards(s);
+    g_hash_table_remove_all(s->layer_comm.table);
+    memset(&s->layer_comm.last, 0, sizeof s->layer_comm.last);
+    g_hash_table_remove_all(s->messages);
+    memset(&s->memory_last, 0, sizeof s->memory_last);
+    g_clear_pointer(&s->sites, rh_algorithm_sites_free);
+    s->deadline = (RhDeadline){0};
+}
+
+RhBoundCache *rh_bound_for_batch(RhBoundCache *kept, const RhProblem *c)
+{
+    RhProblem same = kept ? kept->made_for : *c;
+    same.job.global_batch = c->job.global_batch;
+    if (!kept || memcmp(&same, c, sizeof same) != 0) {
+        rh_bound_free(kept);
+        return rh_bound_new(c);
+    }
+    set_problem(kept, c);
+    return kept;
 }
 
 void rh_bound_free(RhBoundCache *s)

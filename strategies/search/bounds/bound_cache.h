@@ -63,6 +63,7 @@ struct RhBoundCache {
     const RhProblem *c;          /* problem that is bounded: `asked`, or `evened` */
     const RhProblem *asked;      /* borrowed */
     RhProblem evened;            /* all links at full rate; owns its platform, if it has one */
+    RhProblem made_for;          /* copy of `asked`, which may be gone before the cache is */
     RhDeadline deadline;         /* none by default; after it collectives take 0 s: still a bound */
     int32_t sms_least, sms_most; /* minimum and maximum over the platform's devices */
     double held_frac;            /* least fraction of a device's SMs that one communication holds */
@@ -237,6 +238,11 @@ typedef struct {
 void rh_known_work_free(void *known);
 /* Returns the work of a cut on a placement, owned by the bound cache. */
 RhCachedWork *rh_bound_known_work(RhBoundCache *cache, const RhLayout *layout, int32_t placement);
+/* Drops the tables that read the problem, which may end before the cache, or depend on its batch. */
+void rh_bound_end_batch(RhBoundCache *cache);
+/* Returns a cache for the problem: `kept`, of which that was dropped, if it was for the same objects
+ * and the same job but for its batch; else a new one, and `kept` (may be NULL) is freed. */
+RhBoundCache *rh_bound_for_batch(RhBoundCache *kept, const RhProblem *c);
 /* Drops all shards if there are many. Invalidates every pointer to tables of a layout. */
 void rh_bound_forget_shards(RhBoundCache *cache);
 /* Returns a lower bound, in seconds, of rh_bound_work_s under any recomputation, for a layout

@@ -161,7 +161,9 @@ bool rh_capacity_plan(const RhCapacityQuestion *asked, const RhCapacityTarget *g
                            .batch_most = asked->batch_most,
                            .proved = true};
     RhDeadline deadline = rh_deadline_in(goal->timeout_s);
+    g_autoptr(RhBoundCache) kept = NULL;
     RhPlanOptions options = {.top = 1,
+                             .kept = &kept,
                              .best_alone = true,
                              .unperformed = true,
                              .gap_frac = goal->gap_frac,

@@ -1,5 +1,7 @@
 /* Batches near one that does not go into the GPUs. */
+#include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/near_batch.h"
+#include "strategies/train/layout_representatives.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 
@@ -118,6 +120,48 @@ static void the_best_that_is_ruled_out_is_found(void)
     RH_CHECK_CLOSE(found->r->step_time_s, best->step_time_s, 1e-3);
 }
 
+/* Bounds everything that a batch allows, without chunks: cuts, then layouts and their memory. */
+static GArray *bounds_of(RhBoundCache *cache, const RhProblem *c)
+{
+    g_autoptr(GArray) cuts = cuts_of(c, NULL);
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < cuts->len; i++) {
+        const RhLayout *cut = &g_array_index(cuts, RhLayout, i);
+        RhLayout l = rh_train_plain_cut(cut, RH_ORDER_TP_DP_PP);
+        double found[] = {rh_cut_bound_kernels_s(cache, cut), rh_cut_bound_s(cache, cut), 0, 0};
+        if (rh_train_legal(c, &l, NULL)) {
+            found[2] = rh_segment_graph_s(cache, &l);
+            found[3] = rh_bound_memory(cache, &l).peak_bytes;
+        }
+        g_array_append_vals(out, found, G_N_ELEMENTS(found));
+        rh_bound_forget_shards(cache);
+    }
+    return out;
+}
+
+/* A cache that was for another batch gives what a new one gives; of another sequence it is not used. */
+static void a_kept_cache_bounds_as_a_new_one(void)
+{
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "megatron", 30, 2048);
+    RhProblem near = k.c;
+    near.job.global_batch = 32;
+    g_autoptr(RhBoundCache) kept = rh_bound_new(&k.c), fresh = rh_bound_new(&near);
+    g_array_unref(bounds_of(kept, &k.c));
+    rh_bound_end_batch(kept);
+    const RhBoundCache *before = kept;
+    kept = rh_bound_for_batch(kept, &near);
+    CU_ASSERT_PTR_EQUAL(kept, before);
+    g_autoptr(GArray) a = bounds_of(kept, &near), b = bounds_of(fresh, &near);
+    CU_ASSERT_EQUAL_FATAL(a->len, b->len);
+    CU_ASSERT_TRUE(a->len > 4000);
+    CU_ASSERT_EQUAL(memcmp(a->data, b->data, a->len * sizeof(double)), 0);
+    rh_bound_end_batch(kept);
+    RhProblem longer = near;
+    longer.job.sequence = 4096;
+    kept = rh_bound_for_batch(kept, &longer);
+    CU_ASSERT_EQUAL(g_hash_table_size(kept->works.table), 0);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -127,5 +171,6 @@ int main(void)
             {"a_near_batch_that_gains_is_planned", a_near_batch_that_gains_is_planned},
             {"what_the_asked_batch_allows_is_left_out", what_the_asked_batch_allows_is_left_out},
             {"the_best_that_is_ruled_out_is_found", the_best_that_is_ruled_out_is_found},
+            {"a_kept_cache_bounds_as_a_new_one", a_kept_cache_bounds_as_a_new_one},
             {0}});
 }
