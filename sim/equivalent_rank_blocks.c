@@ -19,7 +19,7 @@ static int32_t common_extent(const RhProgram *p, const bool *group_used)
 
 static bool spans_keep(const RhGroup *group, int32_t block)
 {
-    if (group->origin % block != 0)
+    if (group->origin % block != 0 || group->lap % block != 0 || group->held % block != 0)
         return false;
     for (int32_t i = 0; i < group->spans_count; i++) {
         RhStride span = group->spans[i];

@@ -113,6 +113,12 @@ void rh_program_shift_group(RhProgram *p, int32_t group, int32_t origin)
     g_array_index(p->groups, RhGroup, group).origin = origin;
 }
 
+void rh_program_lap_group(RhProgram *p, int32_t group, int32_t lap, int32_t held)
+{
+    g_array_index(p->groups, RhGroup, group).lap = lap;
+    g_array_index(p->groups, RhGroup, group).held = held;
+}
+
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
                               const RhStride *spans, int32_t count)
 {
@@ -171,15 +177,22 @@ int32_t rh_role_rank(const RhRole *role, int32_t i)
     return rank;
 }
 
+static int64_t rest_of(int64_t value, int64_t period)
+{
+    return (value % period + period) % period;
+}
+
 int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first)
 {
     int32_t own = 0, weight = 1;
-    bool outside = false;
+    int64_t from = (int64_t)rank - group->origin,
+            in_lap = group->lap > 0 ? rest_of(from, group->lap) : from;
+    bool outside = group->lap > 0 && in_lap >= group->held;
     *first = rank;
     for (int32_t k = 0; k < group->spans_count; k++) {
         const RhStride *span = &group->spans[k];
         int64_t period = rh_group_period(group, k);
-        int64_t within = (rank - group->origin % period + period) % period;
+        int64_t within = rest_of(span->stride < group->lap ? in_lap : from, period);
         int32_t at = (int32_t)(within / span->stride);
         int64_t last = within % span->stride + (int64_t)(span->extent - 1) * span->stride;
         outside = outside || at >= span->extent || last >= period;
@@ -215,7 +228,7 @@ static bool same_groups(const RhProgram *a, const RhProgram *b)
     for (int32_t i = 0; i < (int32_t)a->groups->len; i++) {
         const RhGroup *x = rh_program_group(a, i), *y = rh_program_group(b, i);
         if (!same_spans(x->spans, x->spans_count, y->spans, y->spans_count) ||
-            x->origin != y->origin ||
+            x->origin != y->origin || x->lap != y->lap || x->held != y->held ||
             memcmp(x->periods, y->periods, sizeof *x->periods * (size_t)x->spans_count))
             return false;
     }

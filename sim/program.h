@@ -180,6 +180,11 @@ typedef struct {
     /* Rank from which the pattern is counted. Stages 1 and 2 of 4 that are s ranks apart: {s, 2}
      * with period 4 s and origin s. */
     int32_t origin;
+    /* Where other ranks lie between the repetitions of spans: after `lap` ranks from the origin on, the
+     * spans with shorter strides begin anew, and only the first `held` ranks of a lap are in groups.
+     * Pairs within the first four of every five ranks: {1, 2} with lap 5, held 4. Lap 0: nothing
+     * lies between. */
+    int32_t lap, held;
 } RhGroup;
 
 typedef struct {
@@ -232,6 +237,8 @@ int32_t rh_program_add_group(RhProgram *p, const char *label, const RhStride *sp
 void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t period);
 /* Sets the rank from which the group's pattern is counted. */
 void rh_program_shift_group(RhProgram *p, int32_t group, int32_t origin);
+/* Sets the ranks after which the group's shorter spans begin anew, and how many of these it holds. */
+void rh_program_lap_group(RhProgram *p, int32_t group, int32_t lap, int32_t held);
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
                               const RhStride *spans, int32_t count);
 /* Adds a copy of *task with its predecessors (role and preds fields are filled in) and returns its

@@ -40,13 +40,21 @@ static bool check_spans(const RhStride *spans, int32_t count, int32_t size, int3
     return product == size;
 }
 
-/* Does the pattern divide the ranks into groups, each rank into at most one? Of any two spans the
- * longer stride and its period are multiples of the other's period. */
+/* Ranks after which a span's pattern is where it was. */
+static int64_t turn_of(const RhGroup *g, int32_t k)
+{
+    return g->spans[k].stride < g->lap ? g->lap : rh_group_period(g, k);
+}
+
+/* Does the pattern divide the ranks into groups, each rank into at most one? Of any two spans, both in
+ * a lap or both over laps, the longer stride and its period are multiples of the other's period; those
+ * over laps are so of the lap. */
 static bool spans_nest(const RhGroup *g)
 {
     for (int32_t i = 0; i < g->spans_count; i++)
         for (int32_t k = 0; k < g->spans_count; k++) {
-            int64_t turn = rh_group_period(g, i);
+            bool over_laps = g->spans[i].stride < g->lap && g->spans[k].stride >= g->lap;
+            int64_t turn = over_laps ? turn_of(g, i) : rh_group_period(g, i);
             if (i != k && g->spans[i].extent > 1 && g->spans[k].extent > 1 &&
                 g->spans[i].stride <= g->spans[k].stride &&
                 (g->spans[k].stride % turn != 0 || rh_group_period(g, k) % turn != 0))
@@ -58,6 +66,10 @@ static bool spans_nest(const RhGroup *g)
 /* Does every span fit into its period? */
 static bool periods_fit(const RhGroup *g, int32_t ranks)
 {
+    for (int32_t k = 0; k < g->spans_count; k++)
+        if (g->spans[k].stride < g->lap &&
+            (rh_group_period(g, k) > g->held || g->held % rh_group_period(g, k) != 0))
+            return false;
     for (int32_t k = 0; k < g->spans_count; k++)
         if (g->periods[k] < 0 || g->periods[k] > ranks ||
             rh_group_period(g, k) <= (int64_t)(g->spans[k].extent - 1) * g->spans[k].stride)

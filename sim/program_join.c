@@ -19,12 +19,14 @@ static int64_t common_multiple(int64_t a, int64_t b)
 static int64_t next_origin(const RhProgram *p, int64_t from)
 {
     int64_t unit = 1;
-    for (uint32_t g = 0; g < p->groups->len; g++)
+    for (uint32_t g = 0; g < p->groups->len; g++) {
+        unit = common_multiple(unit, MAX(rh_program_group(p, (int32_t)g)->lap, 1));
         for (int32_t k = 0; k < rh_program_group(p, (int32_t)g)->spans_count; k++) {
             unit = common_multiple(unit, rh_group_period(rh_program_group(p, (int32_t)g), k));
             if (unit > RANKS_MAX)
                 return INT64_MAX;
         }
+    }
     return (from + unit - 1) / unit * unit;
 }
 

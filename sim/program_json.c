@@ -258,6 +258,10 @@ char *rh_program_to_json(const RhProgram *p)
         put_spans(w, g->spans, g->periods, g->spans_count);
         if (g->origin > 0)
             rh_json_put_int(w, "origin", g->origin);
+        if (g->lap > 0) {
+            rh_json_put_int(w, "lap", g->lap);
+            rh_json_put_int(w, "held", g->held);
+        }
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -536,6 +540,8 @@ RhProgram *rh_program_from_json(RhJson *doc, GError **error)
             rh_program_space_group(p, index, k, periods[k]);
         rh_program_shift_group(p, index,
                                (int32_t)rh_json_int_or(doc, g, "origin", 0, p->ranks_count - 1, 0));
+        int32_t lap = (int32_t)rh_json_int_or(doc, g, "lap", 0, p->ranks_count, 0);
+        rh_program_lap_group(p, index, lap, (int32_t)rh_json_int_or(doc, g, "held", 0, lap, lap));
     }
     for (const RhJsonNode *r = rh_json_first(rh_json_array(doc, root, "roles")); r;
          r = rh_json_next(r))

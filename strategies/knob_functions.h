@@ -9,6 +9,8 @@ char *rh_knob_title_above_1(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_expert_tensor(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_context(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_slice(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_cut_stages(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_halo(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_overlap(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_microbatch(const RhKnob *knob, const RhLayout *l);
@@ -55,6 +57,9 @@ bool rh_knob_next_data(const RhKnob *knob, const RhProblem *c, const RhLayout *l
 bool rh_knob_next_ulysses(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                           int32_t *value);
 bool rh_knob_next_slice(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_cut_stages(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                             int32_t *value);
+bool rh_knob_next_halo(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
 bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                   int32_t *value);
 bool rh_knob_next_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);

@@ -44,6 +44,18 @@ RH_KNOB(RhSlice, slice, .key = "slice", .names = slice_names, .high = RH_SLICE_L
         .example = "slice=vertical",
         .about = "pictures over cp GPUs (spatial parallelism): square tiles, columns (vertical) or "
                  "rows (horizontal); edges are exchanged at each convolution and pool")
+RH_KNOB(int32_t, cp_stages, .key = "cpstages", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
+        .column = RH_COLUMN_VARIES, .title = rh_knob_title_cut_stages, .part = 29,
+        .wide = rh_knob_next_cut_stages, .example = "cpstages=1",
+        .about =
+            "only the first stage is cut over cp GPUs, stages behind it run on one each, which "
+            "gathers the tiles; 0: all stages are cut")
+RH_KNOB(RhHalo, halo, .key = "halo", .names = halo_names, .high = RH_HALO_LAST - 1, .quiet = true,
+        .column = RH_COLUMN_VARIES, .title = rh_knob_title_halo, .part = 31,
+        .wide = rh_knob_next_halo, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "halo=layer",
+        .about = "tiles exchange edges before each convolution and pool (step), or once before a "
+                 "layer, wide enough for all of it, and compute these places twice (layer)")
 RH_KNOB(int32_t, ulysses, .key = "ulysses", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_above_1,
         .walk = 26, .next = rh_knob_next_ulysses, .part = 26,
@@ -196,14 +208,15 @@ RH_KNOB(RhOrder, order, .key = "order", .names = order_names, .low = 1, .high = 
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "order=tp-dp-pp",
         .about = "which dimension is innermost in the rank numbers; tp-pp-dp keeps a pipeline "
                  "together instead")
-RH_KNOB(RhPartition, partition, .key = "partition", .names = partition_names,
-        .high = RH_PARTITION_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
-        .title = rh_knob_title_partition, .variant = true, .walk = 65,
-        .next = rh_knob_next_partition, .given = RH_KNOB_BIT(pp) | RH_KNOB_BIT(vpp), .part = 65,
-        .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "partition=work",
-        .about =
-            "layers to stages: even; uniform (embedding, norm and head as layers); parameters (as "
-            "DeepSpeed) or work (FLOPs, the head among them), the heaviest as light as can be")
+RH_KNOB(
+    RhPartition, partition, .key = "partition", .names = partition_names,
+    .high = RH_PARTITION_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
+    .title = rh_knob_title_partition, .variant = true, .walk = 65, .next = rh_knob_next_partition,
+    .given = RH_KNOB_BIT(pp) | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(cp) | RH_KNOB_BIT(cp_stages),
+    .part = 65, .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET,
+    .example = "partition=work",
+    .about = "layers to stages: even; uniform (embedding, norm and head as layers); parameters (as "
+             "DeepSpeed) or work (FLOPs, the head among them), the heaviest as light as can be")
 RH_KNOB(int32_t, stage_layers_count, .key = "stages", .json = "stage_layers", .list = true,
         .entries = G_STRUCT_OFFSET(RhLayout, stage_layers), .names = stages_names,
         .title = rh_knob_title_stages, .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET,

@@ -35,6 +35,20 @@ char *rh_knob_title_slice(const RhKnob *knob, const RhLayout *l)
     return l->slice ? g_strdup_printf("%s tiles", slice) : NULL;
 }
 
+char *rh_knob_title_cut_stages(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->cp_stages == 1  ? g_strdup("in the first stage")
+           : l->cp_stages > 1 ? g_strdup_printf("in the first %d stages", l->cp_stages)
+                              : NULL;
+}
+
+char *rh_knob_title_halo(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->halo == RH_HALO_LAYER ? g_strdup("edges once a layer") : NULL;
+}
+
 char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;

@@ -34,20 +34,6 @@ bool rh_knob_next_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout 
     return ++*value <= MIN(c->platform->gpus_per_node, c->job.gpus);
 }
 
-/* Pipeline stages: numbers that divide the GPUs, up to two more than layers: embedding and head
- * alone. */
-bool rh_knob_next_pipeline(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
-                           int32_t *value)
-{
-    (void)knob;
-    bool whole = rh_partition_whole(c->model, true) != NULL;
-    int32_t most = whole ? 1 : MIN(c->model->layers_count + 2, c->job.gpus / l->tp);
-    while (++*value <= most)
-        if (c->job.gpus % (l->tp * *value) == 0)
-            return true;
-    return false;
-}
-
 /* Tokens of a sequence that each rank keeps at least in the usual search for context parallelism.
  * Assumed, to keep the space small: nothing was measured. */
 #define CONTEXT_TOKENS_MIN 8192
@@ -61,6 +47,41 @@ static int32_t tiles_most(const RhProblem *c)
     return c->stack->tiles ? TILES_MOST : 1;
 }
 
+/* Do so many replicas of the layout fill the GPUs, whatever its dp? */
+static bool fills_gpus(const RhProblem *c, const RhLayout *l)
+{
+    return c->job.gpus % rh_layout_replica_ranks(l) == 0;
+}
+
+/* Can stages of unequal widths fill the GPUs: some first ones on from `least` to `most` tiles each? */
+static bool fills_unequally(const RhProblem *c, const RhLayout *layout, int32_t least, int32_t most)
+{
+    RhLayout l = *layout;
+    for (l.cp = MAX(least, 2); l.cp <= most; l.cp++)
+        for (l.cp_stages = 1; l.cp_stages < l.pp; l.cp_stages++)
+            if (fills_gpus(c, &l))
+                return true;
+    return false;
+}
+
+/* Pipeline stages: numbers that divide the GPUs, or whose first stages can have tiles enough for that, up
+ * to two more than layers: embedding and head alone. */
+bool rh_knob_next_pipeline(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value)
+{
+    (void)knob;
+    bool whole = rh_partition_whole(c->model, true) != NULL;
+    int32_t most = whole ? 1 : MIN(c->model->layers_count + 2, c->job.gpus / l->tp);
+    int32_t tiles = rh_model_sees_pictures(c->model) ? tiles_most(c) : 1;
+    RhLayout with = *l;
+    while (++*value <= most) {
+        with.pp = *value;
+        if (c->job.gpus % (l->tp * *value) == 0 || fills_unequally(c, &with, 2, tiles))
+            return true;
+    }
+    return false;
+}
+
 static int32_t context_most(const RhProblem *c)
 {
     if (rh_model_sees_pictures(c->model))
@@ -71,8 +92,10 @@ static int32_t context_most(const RhProblem *c)
 static bool context_up_to(const RhProblem *c, const RhLayout *l, int32_t most, int32_t *value)
 {
     int32_t gpus = c->job.gpus / (l->tp * l->pp);
-    while (++*value <= MIN(gpus, most))
-        if (gpus % *value == 0)
+    int32_t tiles = rh_model_sees_pictures(c->model) ? MIN(most, tiles_most(c)) : 1;
+    while (++*value <= MAX(MIN(gpus, most), tiles))
+        if ((*value <= gpus && gpus % *value == 0) ||
+            (*value <= tiles && fills_unequally(c, l, *value, *value)))
             return true;
     return false;
 }
@@ -94,7 +117,7 @@ bool rh_knob_longer_context(const RhKnob *knob, const RhProblem *c, const RhLayo
 /* Replicas: the remaining GPUs, where the batch divides among them. */
 bool rh_knob_next_data(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
-    int32_t rest = c->job.gpus / (l->tp * l->pp * l->cp);
+    int32_t rest = (int32_t)(c->job.gpus / rh_layout_replica_ranks(l));
     bool first = *value < knob->low;
     *value = rest;
     return first && rest >= 1 && c->job.global_batch % rest == 0;
@@ -121,6 +144,28 @@ bool rh_knob_next_slice(const RhKnob *knob, const RhProblem *c, const RhLayout *
     bool cut = rh_model_sees_pictures(c->model) && l->cp > 1;
     *value = MAX(*value + 1, cut ? RH_SLICE_SQUARE : RH_SLICE_NONE);
     return *value <= (cut ? knob->high : RH_SLICE_NONE);
+}
+
+/* Cut stages: all, or the first ones of a pipeline of pictures. */
+bool rh_knob_next_cut_stages(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                             int32_t *value)
+{
+    (void)knob;
+    bool cut = rh_model_sees_pictures(c->model) && l->cp > 1;
+    RhLayout with = *l;
+    while (++*value < (cut ? l->pp : 1)) {
+        with.cp_stages = *value;
+        if (*value == 0 || fills_gpus(c, &with))
+            return true;
+    }
+    return false;
+}
+
+/* Edges: once for a layer where pictures are cut. */
+bool rh_knob_next_halo(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
+{
+    (void)c;
+    return ++*value <= (l->slice != RH_SLICE_NONE ? knob->high : 0);
 }
 
 /* Keys and values: gathered only without Ulysses, as no framework gathers behind its exchange. */

@@ -14,6 +14,7 @@ static const char *const again_names[] = {"all", "least", NULL};
 static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const context_names[] = {"ring", "gather", NULL};
+static const char *const halo_names[] = {"step", "layer", NULL};
 static const char *const slice_names[] = {"none", "square", "vertical", "horizontal", NULL};
 static const char *const place_names[] = {"device", "host", "nvme", NULL};
 static const char *const outer_names[] = {"none", "optim", NULL};

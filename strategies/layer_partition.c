@@ -138,7 +138,8 @@ static double forward_s(const RhProblem *c, int32_t device)
     return sum;
 }
 
-/* Relative time of each chunk on the slowest GPU of its stage. */
+/* Relative time of each chunk on the slowest GPU of its stage, where several share a chunk's work if it
+ * is cut and others are not. */
 static double *slowness_new(const RhProblem *c, const RhLayout *l, RhPartition by)
 {
     int32_t chunks = l->pp * l->vpp, each = MAX(c->job.gpus / l->pp, 1);
@@ -153,6 +154,8 @@ static double *slowness_new(const RhProblem *c, const RhLayout *l, RhPartition b
         slow[g] = own[differ ? rh_platform_device_of(c->platform, first) : 0];
         for (int32_t gpu = first; differ && gpu < first + each; gpu++)
             slow[g] = fmax(slow[g], own[rh_platform_device_of(c->platform, gpu)]);
+        if (by == RH_PARTITION_WORK && l->cp_stages > 0 && g < l->cp_stages)
+            slow[g] /= l->cp;
     }
     return slow;
 }

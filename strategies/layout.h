@@ -86,4 +86,21 @@ static inline int32_t rh_layout_again(const RhLayout *l, int32_t g, int32_t laye
         return layers;
     return MIN(l->recomputed_layers[l->recomputed_layers_count > 1 ? g : 0], layers);
 }
+/* How many of the stages are cut over cp ranks: all, or the first few (cpstages). */
+static inline int32_t rh_layout_cut_stages(const RhLayout *l)
+{
+    return l->cp_stages > 0 ? MIN(l->cp_stages, l->pp) : l->pp;
+}
+/* Do stages have unequal numbers of ranks? */
+static inline bool rh_stages_unequal(const RhLayout *l)
+{
+    return rh_layout_cut_stages(l) < l->pp;
+}
+/* Ranks of one replica, over all stages. MPI4DL counts them alike: split + the tiles of spatial parts -
+ * their number (github.com/OSU-Nowlab/MPI4DL 998d9ad, src/torchgems/comm.py). */
+static inline int64_t rh_layout_replica_ranks(const RhLayout *l)
+{
+    int32_t cut = rh_layout_cut_stages(l);
+    return (int64_t)l->tp * ((int64_t)cut * l->cp + (l->pp - cut));
+}
 bool rh_layout_equal(const RhLayout *a, const RhLayout *b);

@@ -114,12 +114,21 @@ typedef struct {
 RhStepList *rh_step_list_shape(const RhStepList *list, const RhLayerOutput *before,
                                RhLayerOutput *after, char **problem);
 
-/* One tile of a shaped list's pictures, of so many down and across: the same list with smaller tensors;
- * what has one place, such as behind a global pool, every tile has. */
-RhStepList *rh_step_list_tile(const RhStepList *list, int32_t down, int32_t across);
+/* How a list's pictures are cut. */
+typedef struct {
+    int32_t down, across;
+    bool once; /* edges come once, before the first step (RH_HALO_LAYER) */
+} RhTiles;
+/* One tile of a shaped list's pictures: the same list with smaller tensors; what has one place, such as
+ * behind a global pool, every tile has. Where edges come once, tensors have the places of neighbours that
+ * later steps see; the list's own inputs have not. */
+RhStepList *rh_step_list_tile(const RhStepList *list, RhTiles tiles);
 /* Returns why the list's pictures cannot be cut into such tiles, as "convolution 3 has ..."; NULL: they
  * can. The caller frees it. */
-char *rh_step_list_uncut(const RhStepList *list, int32_t down, int32_t across);
+char *rh_step_list_uncut(const RhStepList *list, RhTiles tiles);
+/* Gets the rows and columns of neighbours' tiles that all steps together see of each tensor, where edges
+ * come once: inputs_count + steps_count pairs; the caller frees them. Sides that are not cut have none. */
+int32_t (*rh_step_list_margins(const RhStepList *list, RhTiles tiles))[2];
 /* Does its last output have more than one place? */
 bool rh_step_list_has_places(const RhStepList *list);
 /* Rows, or columns (`across`), of a neighbour's tile that a step's windows reach into. */

@@ -43,8 +43,34 @@ bool rh_step_list_has_places(const RhStepList *list)
     return has_places(&list->tensors[list->outputs[list->outputs_count - 1]].size);
 }
 
-RhStepList *rh_step_list_tile(const RhStepList *list, int32_t down, int32_t across)
+/* Widens the margins of what a step reads by what its windows reach into. */
+static void widen(const RhStepList *list, int32_t i, RhTiles tiles, int32_t (*margins)[2])
 {
+    const RhLayerStep *step = &list->steps[i];
+    const int32_t *made = margins[list->inputs_count + i];
+    bool cut[2] = {tiles.down > 1, tiles.across > 1};
+    for (int32_t k = 0; k < step->from_count; k++)
+        for (int side = 0; side < 2; side++) {
+            int32_t *read = &margins[step->from[k]][side];
+            int32_t wide = has_windows(step)
+                               ? step->stride[side] * made[side] + rh_step_halo(step, side == 1)
+                               : made[side];
+            *read = cut[side] ? MAX(*read, wide) : 0;
+        }
+}
+
+int32_t (*rh_step_list_margins(const RhStepList *list, RhTiles tiles))[2]
+{
+    int32_t(*margins)[2] =
+        g_malloc0_n((gsize)(list->inputs_count + list->steps_count), sizeof *margins);
+    for (int32_t i = list->steps_count - 1; i >= 0; i--)
+        widen(list, i, tiles, margins);
+    return margins;
+}
+
+RhStepList *rh_step_list_tile(const RhStepList *list, RhTiles tiles)
+{
+    int32_t(*margins)[2] = tiles.once ? rh_step_list_margins(list, tiles) : NULL;
     int32_t tensors = list->inputs_count + list->steps_count;
     RhStepList *tile = rh_step_list_new(list->inputs_count, list->steps_count, true);
     tile->outputs_count = list->outputs_count;
@@ -53,9 +79,12 @@ RhStepList *rh_step_list_tile(const RhStepList *list, int32_t down, int32_t acro
     memcpy(tile->tensors, list->tensors, sizeof *list->tensors * (size_t)tensors);
     for (int32_t i = 0; i < tensors; i++)
         if (has_places(&list->tensors[i].size)) {
-            tile->tensors[i].size.height /= down;
-            tile->tensors[i].size.width /= across;
+            bool wide = margins && i >= list->inputs_count;
+            RhTensor *size = &tile->tensors[i].size;
+            size->height = size->height / tiles.down + (wide ? 2 * margins[i][0] : 0);
+            size->width = size->width / tiles.across + (wide ? 2 * margins[i][1] : 0);
         }
+    g_free(margins);
     return tile;
 }
 
@@ -94,6 +123,22 @@ static bool is_local(const RhLayerStep *step)
     }
 }
 
+/* Why the margins of a list's inputs are too wide; NULL: they are not. */
+static char *wide_input(const RhStepList *list, RhTiles tiles)
+{
+    g_autofree int32_t *margins = (int32_t *)rh_step_list_margins(list, tiles);
+    for (int32_t i = 0; i < list->inputs_count; i++) {
+        const RhTensor *size = &list->tensors[i].size;
+        if (margins[2 * i] > size->height / tiles.down ||
+            margins[2 * i + 1] > size->width / tiles.across)
+            return g_strdup_printf("all steps of a layer together see %d rows and %d columns "
+                                   "around a tile of %d x %d",
+                                   margins[2 * i], margins[2 * i + 1], size->height / tiles.down,
+                                   size->width / tiles.across);
+    }
+    return NULL;
+}
+
 /* Why one side of a tensor cannot be cut; NULL: it can. */
 static char *uncut_side(const RhLayerStep *step, int32_t places, int32_t parts, bool across)
 {
@@ -118,8 +163,9 @@ static char *uncut_tensor(const RhLayerStep *step, const RhTensor *size, int32_t
     return why ? why : uncut_side(step, size->width, across, true);
 }
 
-char *rh_step_list_uncut(const RhStepList *list, int32_t down, int32_t across)
+char *rh_step_list_uncut(const RhStepList *list, RhTiles tiles)
 {
+    int32_t down = tiles.down, across = tiles.across;
     for (int32_t i = 0; i < list->steps_count; i++) {
         const RhLayerStep *step = &list->steps[i];
         const RhTensor *in = &list->tensors[step->from[0]].size;
@@ -136,5 +182,5 @@ char *rh_step_list_uncut(const RhStepList *list, int32_t down, int32_t across)
         if (why)
             return why;
     }
-    return NULL;
+    return tiles.once ? wide_input(list, tiles) : NULL;
 }

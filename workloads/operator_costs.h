@@ -86,6 +86,9 @@ typedef enum {
     RH_SLICE_HORIZONTAL,
     RH_SLICE_LAST
 } RhSlice;
+/* How far tiles exchange their edges: before each step what its windows reach into, or before a layer what
+ * all of its steps reach into, whose places are then computed on both sides (MPI4DL's halo-D2). */
+typedef enum { RH_HALO_STEP, RH_HALO_LAYER, RH_HALO_LAST } RhHalo;
 /* Returns how many of so many tiles lie beside one another; 0: they are no square. */
 int32_t rh_slice_across(RhSlice slice, int32_t tiles);
 
@@ -150,8 +153,8 @@ typedef struct {
     bool fills_experts;
     /* these rows are put into their order, and back, by products with ones and zeros */
     bool sorts_by_products;
-    uint8_t slice; /* RhSlice of pictures, of which a rank has one of cp tiles */
-    uint8_t unused;
+    uint8_t slice;          /* RhSlice of pictures, of which a rank has one of cp tiles */
+    uint8_t halo;           /* RhHalo of these */
     const RhPasses *passes; /* NULL: rh_passes_assumed */
     double once_nvlink_frac,
         once_nic_frac; /* by kernels with these shares of the links (RhRouting) */

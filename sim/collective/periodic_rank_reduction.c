@@ -60,7 +60,7 @@ static bool place_group(Row *row)
     for (int32_t k = 0; k < row->group->spans_count; k++) {
         RhStride span = row->group->spans[k];
         bool lies = span.extent == 1;
-        if (row->group->periods[k] > 0)
+        if (row->group->periods[k] > 0 || row->group->lap > 0)
             return false;
         for (int32_t i = 0; i < row->role->spans_count && !lies; i++) {
             lies = lies_in(span, row->role->spans[i]);

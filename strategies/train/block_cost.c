@@ -220,6 +220,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .ulysses = layout->ulysses,
         .kv = layout->kv,
         .slice = rh_train_slice(c, layout),
+        .halo = layout->halo,
         .ep = layout->ep,
         .etp = layout->etp,
         .sends_once = layout->dispatch == RH_DISPATCH_DEEPEP,

@@ -12,12 +12,12 @@ static RhAlgo algorithm(RhBuild *b, RhGroupKind group, RhOp op, double bytes,
 {
     for (guint i = 0; i < b->choices->len; i++) {
         const RhChoice *have = &g_array_index(b->choices, RhChoice, i);
-        if (have->group == group && have->op == op && have->bytes == bytes &&
+        if (have->group == b->groups[group] && have->op == op && have->bytes == bytes &&
             memcmp(&have->routing, routing, sizeof *routing) == 0)
             return have->algo;
     }
     RhChoice made = {
-        group, op, bytes, *routing,
+        b->groups[group], op, bytes, *routing,
         rh_train_algorithm(b->sites, b->program, b->groups[group], op, bytes, routing)};
     g_array_append_val(b->choices, made);
     return made.algo;

@@ -13,7 +13,7 @@
 
 /* An algorithm chosen once per group, operation and size. */
 typedef struct {
-    RhGroupKind group;
+    int32_t group; /* of the program */
     RhOp op;
     double bytes;
     RhRouting routing;
@@ -31,10 +31,14 @@ typedef struct {
 
 typedef struct {
     const RhProblem *c;
-    const RhLayout *layout;
-    const RhModelCost *model_cost;
-    const RhLayerOps *items;
+    /* Of the current part of the pipeline (rank_grid.h); `model_cost`, `items` and `messages`, one behind
+     * each model chunk, are owned. */
+    RhLayout part;
+    const RhLayout *layout; /* &part */
+    RhModelCost *model_cost;
+    RhLayerOps *items;
     RhGrid grid;
+    RhBoundaryMessage *messages;
     RhProgram *program;
     GArray *choices; /* RhChoice */
     RhAlgorithmSites *sites;
@@ -42,8 +46,14 @@ typedef struct {
     int32_t mirrored;              /* of the outermost pair, those inside follow; -1: none */
     GHashTable *bundles; /* GArray* of a layer's tasks -> 1 + the bundle of its first kernel */
     int32_t *sends[2], *recvs[2]; /* [backward][model chunk * microbatches + microbatch], or -1 */
-    RhBoundaryMessage *messages;  /* one behind each model chunk; owned */
     int32_t microbatches;
+    /* Where two parts join: the stage before, -1: nowhere yet; forward and back, the group that
+     * exchanges, bytes of the whole picture, and its volumes (RhTask.volumes). */
+    int32_t join_stage;
+    struct {
+        int32_t group, volumes;
+        double bytes;
+    } join[2];
     /* Current position. */
     const RhStageProgram *stage_program;
     int32_t layer;

@@ -5,7 +5,8 @@
 /* --- messages between stages --- */
 
 /* Adds a message's sending or receiving end, to or from the stage `other`, between a model chunk
- * and the next, or back. */
+ * and the next, or back; where stages of two widths meet, a call of the exchange between all of a
+ * replica's ranks of both. */
 static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, int32_t chunk,
                        bool back)
 {
@@ -14,8 +15,17 @@ static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, 
     const char *label = labels[kind == RH_TASK_SEND][back];
     RhTask task = rh_build_task(b, kind, lane, label);
     task.layer = -1;
-    task.peer_delta = (other - b->stage_program->stage) * b->grid.stride[RH_DIM_PP];
-    task.bytes = rh_boundary_message_bytes(&b->messages[chunk], back);
+    if (MIN(other, b->stage_program->stage) == b->join_stage) {
+        task.kind = RH_TASK_COLLECTIVE;
+        task.op = RH_OP_ALL_TO_ALL;
+        task.algo = RH_ALGO_DIRECT;
+        task.group = b->join[back].group;
+        task.volumes = b->join[back].volumes;
+        task.bytes = b->join[back].bytes;
+    } else {
+        task.peer_delta = (other - b->stage_program->stage) * b->grid.stride[RH_DIM_PP];
+        task.bytes = rh_boundary_message_bytes(&b->messages[chunk], back);
+    }
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
     if (kind == RH_TASK_SEND) {
         count = rh_build_waits(b, true, preds);
@@ -111,8 +121,8 @@ void rh_build_match(RhBuild *b)
     for (int32_t g = 0; g + 1 < chunks; g++)
         for (int32_t m = 0; m < b->microbatches; m++) {
             int32_t here = g * b->microbatches + m, next = here + b->microbatches;
-            if (b->sends[0][here] < 0)
-                continue; /* the next chunk is on this stage */
+            if (b->sends[0][here] < 0 || g == b->join_stage)
+                continue; /* the next chunk is on this stage, or there is a call of both */
             rh_program_match(b->program, b->sends[0][here], b->recvs[0][next]);
             if (!b->c->job.forward_only)
                 rh_program_match(b->program, b->sends[1][next], b->recvs[1][here]);

@@ -42,7 +42,7 @@ int32_t rh_train_least_replicas(const RhLayout *l)
 void rh_train_complete(const RhProblem *c, RhLayout *l)
 {
     if (l->dp == 0)
-        l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
+        l->dp = (int32_t)MAX(1, c->job.gpus / rh_layout_replica_ranks(l));
 }
 
 static bool has_shared_expert(const RhModel *model)
@@ -121,6 +121,12 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
         l->partition = RH_PARTITION_EVEN;
     if (l->pp == 1 || l->dp == 1)
         l->order = RH_ORDER_TP_DP_PP;
+    if (l->cp == 1 || l->cp_stages >= l->pp)
+        l->cp_stages = 0;
+    if (l->slice == RH_SLICE_NONE)
+        l->halo = RH_HALO_STEP;
+    if (l->cp_stages > 0)
+        l->order = RH_ORDER_TP_PP_DP;
 }
 
 /* Copies a layout without the unused entries of its lists: most layouts list no layers, and a
@@ -159,7 +165,7 @@ RhLayout rh_train_canonical(const RhProblem *c, const RhLayout *layout)
  * inside 32 bits. */
 static bool check_ranks(const RhLayout *l, GError **error)
 {
-    double ranks = (double)l->tp * l->pp * l->cp * MAX(l->dp, 1);
+    double ranks = (double)rh_layout_replica_ranks(l) * MAX(l->dp, 1);
     if (ranks <= 1 << 24)
         return true;
     return rh_fail(error, RH_ERROR_USAGE, "tp%d x pp%d x cp%d x dp%d are %.0f ranks", l->tp, l->pp,
@@ -180,7 +186,7 @@ static bool fits_some_machine(const RhProblem *c, const RhLayout *layout, int64_
     }
     if (!check_ranks(&l, error))
         return false;
-    fitting.job.gpus = l.tp * l.pp * l.cp * l.dp;
+    fitting.job.gpus = (int32_t)rh_layout_replica_ranks(&l) * l.dp;
     return rh_train_legal(&fitting, &l, error);
 }
 

@@ -1,5 +1,7 @@
 #include "strategies/train/collective_algorithm_choice.h"
 
+#include <string.h>
+
 struct RhAlgorithmSites {
     const RhProblem *c;
     /* Geometry -> GPtrArray of RhSite, one for each distinct placement of an instance. */
@@ -39,8 +41,8 @@ static RhSite *site_of(const RhProblem *c, const RhProgram *p, int32_t group, in
  * another? */
 static bool instances_lie_alike(const RhGroup *g, int32_t per_node)
 {
-    bool alike = true;
-    for (int32_t k = 0; k < g->spans_count; k++) {
+    bool alike = g->lap == 0;
+    for (int32_t k = 0; k < g->spans_count && alike; k++) {
         int32_t stride = g->spans[k].stride;
         int64_t period = rh_group_period(g, k);
         bool inside = per_node % period == 0, across = stride % per_node == 0;
@@ -65,8 +67,9 @@ static GPtrArray *look_at(const RhProblem *c, const RhProgram *p, int32_t group)
     const RhGroup *g = rh_program_group(p, group);
     GPtrArray *sites = g_ptr_array_new_with_free_func((GDestroyNotify)rh_site_free);
     int32_t first, ranks = instances_lie_alike(g, c->platform->gpus_per_node) ? 1 : p->ranks_count;
-    add_site(sites, site_of(c, p, group, 0));
-    for (int32_t rank = 1; rank < ranks; rank++)
+    if (g->lap == 0)
+        add_site(sites, site_of(c, p, group, 0));
+    for (int32_t rank = g->lap == 0; rank < ranks; rank++)
         if (rh_group_place(g, rank, &first) == 0)
             add_site(sites, site_of(c, p, group, rank));
     return sites;
@@ -96,7 +99,12 @@ static GBytes *geometry_of(const RhGroup *g)
             all[count++] = own;
         }
     }
-    return g_bytes_new(all, sizeof all);
+    struct {
+        Stretch all[RH_STRIDES_MAX];
+        int32_t lap[3], unused;
+    } key = {.lap = {g->lap, g->held, g->lap > 0 ? g->origin : 0}};
+    memcpy(key.all, all, sizeof all);
+    return g_bytes_new(&key, sizeof key);
 }
 
 static const GPtrArray *sites_of(RhAlgorithmSites *sites, const RhProgram *p, int32_t group)

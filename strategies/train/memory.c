@@ -400,22 +400,35 @@ RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhSt
     return rh_stage_memory_with(&fixed, peak, stage);
 }
 
+/* Gets the memory of the stages of a part, beginning with `first`. */
+static void memory_of_part(const RhProblem *c, const RhLayout *layout,
+                           const RhPipelineProfile *profile, int32_t first, RhTrainMemory *out)
+{
+    RhLayout l = rh_part_layout(layout, first);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, &l);
+    RhGradientBytes gradients = rh_gradients_each(c, &l);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, &l);
+    g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, &l);
+    g_autofree RhStageHeld *held = rh_stage_held_new(each, &l);
+    for (int32_t stage = first; stage < rh_part_end(layout, first); stage++) {
+        RhInFlight peak = rh_stage_peak(model_cost, each, profile, &gradients, stage);
+        out[stage] = rh_train_memory_of_stage(model_cost, held, &peak, &l, stage);
+    }
+}
+
 RhTrainMemory rh_train_memory(const RhProblem *c, const RhLayout *layout)
 {
-    g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, layout);
     g_autoptr(RhPipelineProfile) profile = rh_pipeline_profile_new(
         rh_pipeline_of(layout), layout->pp, layout->vpp, (int32_t)rh_train_microbatches(c, layout),
         c->stack->frees_gradients);
-    RhGradientBytes gradients = rh_gradients_each(c, layout);
-    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, layout);
-    g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
-    g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
+    g_autofree RhTrainMemory *all = g_new(RhTrainMemory, layout->pp);
     g_autofree double *host = g_new(double, layout->pp), *drives = g_new(double, layout->pp);
     RhTrainMemory worst = {0};
     double fullest = 0;
+    for (int32_t stage = 0; stage < layout->pp; stage = rh_part_end(layout, stage))
+        memory_of_part(c, layout, profile, stage, all);
     for (int32_t stage = 0; stage < layout->pp; stage++) {
-        RhInFlight peak = rh_stage_peak(model_cost, each, profile, &gradients, stage);
-        RhTrainMemory m = rh_train_memory_of_stage(model_cost, held, &peak, layout, stage);
+        RhTrainMemory m = all[stage];
         host[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_HOST];
         drives[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_NVME];
         double full = m.peak_bytes / rh_train_stage_capacity(c, layout, stage);
@@ -454,11 +467,11 @@ double rh_train_memory_capacity(const RhProblem *c)
     return c->platform->device->hbm_bytes.value;
 }
 
-/* Does the stage have a rank among the GPUs [first, end)? Its ranks are runs of `run` GPUs, every
- * `period`. */
-static bool stands_on(int32_t stage, int32_t run, int32_t period, int32_t first, int32_t end)
+/* Does the stage have a rank among the GPUs [first, end)? Its ranks are runs of `run` GPUs from `begin`
+ * on, every `period`. */
+static bool stands_on(int32_t begin, int32_t run, int32_t period, int32_t first, int32_t end)
 {
-    int32_t begin = stage * run, laps = first > begin ? (first - begin) / period : 0;
+    int32_t laps = first > begin ? (first - begin) / period : 0;
     for (int32_t at = begin + laps * period; at < end; at += period)
         if (at + run > first)
             return true;
@@ -471,14 +484,14 @@ double rh_train_stage_capacity(const RhProblem *c, const RhLayout *layout, int32
     int32_t devices = rh_platform_devices_count(p);
     if (devices == 1)
         return rh_train_memory_capacity(c);
-    RhGrid grid = rh_grid(layout);
-    int32_t run = grid.stride[RH_DIM_PP], period = run * layout->pp;
+    RhGrid grid = rh_part_grid(layout, stage);
+    int32_t run = grid.stride[RH_DIM_PP], period = grid.lap > 0 ? grid.lap : run * layout->pp;
     double least = (double)INFINITY;
     for (int32_t i = 0, first = 0; i < devices; i++) {
         int32_t end = i + 1 < devices
                           ? g_array_index(p->others, RhOtherDevice, i).first_node * p->gpus_per_node
                           : c->job.gpus;
-        if (stands_on(stage, run, period, first, MIN(end, c->job.gpus)))
+        if (stands_on(rh_grid_rank(&grid, stage, 0), run, period, first, MIN(end, c->job.gpus)))
             least = fmin(least, rh_platform_device(p, i)->hbm_bytes.value);
         first = end;
     }

@@ -248,11 +248,13 @@ static void run_stage(RhBuild *b, int32_t stage)
     rh_program_end_role(b->program);
 }
 
-static double tasks_of(const RhModelCost *model_cost, const RhLayerOps *items, const RhLayout *l)
+/* Tasks of the stages [first, end). */
+static double tasks_of(const RhModelCost *model_cost, const RhLayerOps *items, const RhLayout *l,
+                       int32_t first, int32_t end)
 {
     int64_t m = rh_train_microbatches(model_cost->c, l);
     double sum = 0;
-    for (int32_t stage = 0; stage < l->pp; stage++) {
+    for (int32_t stage = first; stage < end; stage++) {
         g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(model_cost, l, stage);
         sum += rh_stage_program_tasks(stage_program, items, m);
         sum += rh_stage_loads(model_cost->c, stage)
@@ -262,11 +264,16 @@ static double tasks_of(const RhModelCost *model_cost, const RhLayerOps *items, c
     return sum;
 }
 
-double rh_train_tasks(const RhProblem *c, const RhLayout *l)
+double rh_train_tasks(const RhProblem *c, const RhLayout *layout)
 {
-    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
-    g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
-    return tasks_of(model_cost, items, l);
+    double sum = 0;
+    for (int32_t stage = 0; stage < layout->pp; stage = rh_part_end(layout, stage)) {
+        RhLayout l = rh_part_layout(layout, stage);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, &l);
+        g_autoptr(RhLayerOps) items = rh_layer_ops_new(&l, model_cost);
+        sum += tasks_of(model_cost, items, &l, stage, rh_part_end(layout, stage));
+    }
+    return sum;
 }
 
 static bool small_enough(double tasks, GError **error)
@@ -280,9 +287,30 @@ static bool small_enough(double tasks, GError **error)
     return true;
 }
 
-static void build_begin(RhBuild *b, const RhProblem *c)
+/* Begins a part of the pipeline: what its ranks hold and run. */
+static void begin_part(RhBuild *b, const RhLayout *layout, int32_t stage)
 {
-    size_t messages = (size_t)b->layout->pp * (size_t)b->layout->vpp * (size_t)b->microbatches;
+    g_autofree int32_t *layers = g_new(int32_t, layout->pp * layout->vpp);
+    b->part = rh_part_layout(layout, stage);
+    b->layout = &b->part;
+    b->model_cost = rh_model_cost_new(b->c, b->layout);
+    b->items = rh_layer_ops_new(b->layout, b->model_cost);
+    b->grid = rh_part_grid(layout, stage);
+    rh_partition_layers(b->c, layout, layers);
+    b->messages = rh_model_cost_messages_new(b->model_cost, layers, layout->pp * layout->vpp);
+}
+
+static void end_part(RhBuild *b)
+{
+    rh_model_cost_free(b->model_cost);
+    rh_layer_ops_free(b->items);
+    g_free(b->messages);
+    g_hash_table_remove_all(b->bundles); /* by the part's lists of tasks */
+}
+
+static void build_begin(RhBuild *b, const RhLayout *layout)
+{
+    size_t messages = (size_t)layout->pp * (size_t)layout->vpp * (size_t)b->microbatches;
     int32_t *ends = g_new(int32_t, 4 * messages);
     memset(ends, -1, 4 * messages * sizeof(int32_t));
     b->sends[0] = ends;
@@ -292,21 +320,58 @@ static void build_begin(RhBuild *b, const RhProblem *c)
     b->bundles = g_hash_table_new(g_direct_hash, g_direct_equal);
     b->now = b->half;
     b->choices = g_array_new(FALSE, FALSE, sizeof(RhChoice));
-    b->sites = rh_algorithm_sites_new(c);
+    b->sites = rh_algorithm_sites_new(b->c);
     b->begin = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         b->sent[lane] = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    b->program = rh_program_new(c->job.gpus);
-    b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
-    b->program->gap_source = c->stack->kernel_gap_s.source;
-    rh_grid_add_groups(&b->grid, b->program, rh_train_joined(b->model_cost, b->layout), b->groups);
-    b->mirrored = b->groups[RH_GROUP_MIRRORED];
+    b->program = rh_program_new(b->c->job.gpus);
+    b->program->kernel_gap_s = b->c->stack->kernel_gap_s.value;
+    b->program->gap_source = b->c->stack->kernel_gap_s.source;
+    b->join_stage = -1;
+}
+
+/* Adds the groups of all stages, or of one among stages of unequal widths. */
+static void add_groups(RhBuild *b, int32_t stage)
+{
+    if (b->grid.lap > 0)
+        rh_grid_add_stage_groups(&b->grid, b->program, stage, b->groups);
+    else if (stage == 0)
+        rh_grid_add_groups(&b->grid, b->program, rh_train_joined(b->model_cost, b->layout),
+                           b->groups);
+    if (stage == 0)
+        b->mirrored = b->groups[RH_GROUP_MIRRORED];
+}
+
+/* Volumes between n tiles and the rank behind them, which is the last member: each tile sends its
+ * part of the picture, or gets its part of the gradient. */
+static int32_t join_volumes(RhProgram *p, int32_t tiles, bool back)
+{
+    int32_t members = tiles + 1, count = members * members;
+    g_autofree double *shares = g_new0(double, count);
+    for (int32_t tile = 0; tile < tiles; tile++)
+        shares[back ? tiles * members + tile : tile * members + tiles] = 1.0 / tiles;
+    return rh_program_add_volumes(p, shares, count);
+}
+
+/* Adds the exchange of a part's last stage with the next part: tiles are gathered, their gradients
+ * scattered. */
+static void add_join(RhBuild *b, const RhLayout *layout, int32_t stage)
+{
+    int32_t tiles = b->layout->cp;
+    if (rh_part_end(layout, stage) != stage + 1 || stage + 1 == layout->pp)
+        return;
+    b->join_stage = stage;
+    for (int back = 0; back < 2; back++) {
+        const char *label = back ? "join, back" : "join, forward";
+        b->join[back].group = rh_grid_add_join(layout, b->program, stage, label);
+        b->join[back].volumes = join_volumes(b->program, tiles, back);
+        b->join[back].bytes = tiles * rh_boundary_message_bytes(&b->messages[stage], back);
+    }
 }
 
 static void build_end(RhBuild *b)
 {
     g_free(b->sends[0]);
-    g_free(b->messages);
     g_hash_table_destroy(b->bundles);
     g_array_unref(b->choices);
     rh_algorithm_sites_free(b->sites);
@@ -317,22 +382,20 @@ static void build_end(RhBuild *b)
 
 RhProgram *rh_train_build(const RhProblem *c, const RhLayout *layout, GError **error)
 {
-    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, layout);
-    g_autoptr(RhLayerOps) items = rh_layer_ops_new(layout, model_cost);
-    if (!small_enough(tasks_of(model_cost, items, layout), error))
+    if (!small_enough(rh_train_tasks(c, layout), error))
         return NULL;
-    RhBuild b = {.c = c,
-                 .layout = layout,
-                 .model_cost = model_cost,
-                 .items = items,
-                 .grid = rh_grid(layout),
-                 .microbatches = (int32_t)rh_train_microbatches(c, layout)};
-    g_autofree int32_t *layers = g_new(int32_t, layout->pp * layout->vpp);
-    rh_partition_layers(c, layout, layers);
-    b.messages = rh_model_cost_messages_new(model_cost, layers, layout->pp * layout->vpp);
-    build_begin(&b, c);
-    for (int32_t stage = 0; stage < layout->pp; stage++)
+    RhBuild b = {.c = c, .microbatches = (int32_t)rh_train_microbatches(c, layout)};
+    build_begin(&b, layout);
+    for (int32_t stage = 0; stage < layout->pp; stage++) {
+        bool begins = stage == 0 || rh_part_end(layout, stage - 1) == stage;
+        if (begins)
+            begin_part(&b, layout, stage);
+        add_groups(&b, stage);
+        add_join(&b, layout, stage);
         run_stage(&b, stage);
+        if (rh_part_end(layout, stage) == stage + 1)
+            end_part(&b);
+    }
     rh_build_match(&b);
     build_end(&b);
     return b.program;

@@ -146,11 +146,43 @@ RhGrid rh_grid(const RhLayout *l)
     return g;
 }
 
+int32_t rh_part_end(const RhLayout *l, int32_t stage)
+{
+    int32_t cut = rh_layout_cut_stages(l);
+    return stage < cut ? cut : l->pp;
+}
+
+RhLayout rh_part_layout(const RhLayout *l, int32_t stage)
+{
+    RhLayout own = *l;
+    own.cp_stages = 0;
+    if (stage >= rh_layout_cut_stages(l)) {
+        own.cp = 1;
+        own.slice = RH_SLICE_NONE;
+        own.halo = RH_HALO_STEP;
+    }
+    return own;
+}
+
+RhGrid rh_part_grid(const RhLayout *l, int32_t stage)
+{
+    RhLayout own = rh_part_layout(l, stage);
+    RhGrid g = rh_grid(&own);
+    if (l->cp_stages == 0)
+        return g;
+    g.lap = g.stride[RH_DIM_DP] = (int32_t)rh_layout_replica_ranks(l);
+    g.stride[RH_DIM_PP] = own.tp * own.cp;
+    g.origin = rh_layout_cut_stages(l) * l->tp * (l->cp - own.cp); /* 0 for the cut stages */
+    return g;
+}
+
 bool rh_train_orders_differ(const RhProblem *c, const RhLayout *l)
 {
     RhGrid g = rh_grid(l);
     int32_t each = c->platform->gpus_per_node,
             block = MIN(g.stride[RH_DIM_DP], g.stride[RH_DIM_PP]);
+    if (rh_stages_unequal(l))
+        return true; /* one of them alone has the parts of a replica side by side */
     if (l->pp == 1 || l->dp == 1)
         return false;
     return block % each != 0 ||
@@ -344,7 +376,7 @@ bool rh_grid_group_meets_blocks(const RhGrid *g, RhGroupKind kind)
 
 int32_t rh_grid_rank(const RhGrid *g, int32_t stage, int32_t place)
 {
-    int32_t rank = stage * g->stride[RH_DIM_PP];
+    int32_t rank = g->origin + stage * g->stride[RH_DIM_PP];
     for (size_t i = 0; i < G_N_ELEMENTS(digits); i++) {
         rank += place % g->extent[digits[i]] * g->stride[digits[i]];
         place /= g->extent[digits[i]];
@@ -492,6 +524,28 @@ void rh_grid_add_groups(const RhGrid *g, RhProgram *p, uint32_t joining,
             groups[kind] =
                 kinds[kind].ends ? add_ends(g, p, kinds[kind].label) : add_all_stages(g, p, kind);
     }
+}
+
+void rh_grid_add_stage_groups(const RhGrid *g, RhProgram *p, int32_t stage,
+                              int32_t groups[RH_GROUP_LAST])
+{
+    rh_grid_add_groups(g, p, 0, groups);
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        if (groups[kind] >= 0) {
+            rh_program_shift_group(p, groups[kind], rh_grid_rank(g, stage, 0));
+            rh_program_lap_group(p, groups[kind], g->lap, g->stride[RH_DIM_PP]);
+        }
+}
+
+int32_t rh_grid_add_join(const RhLayout *l, RhProgram *p, int32_t stage, const char *label)
+{
+    RhGrid g = rh_part_grid(l, stage), next = rh_part_grid(l, stage + 1);
+    int32_t ranks = g.stride[RH_DIM_PP] + next.stride[RH_DIM_PP];
+    RhStride span = {l->tp, ranks / l->tp};
+    int32_t group = rh_program_add_group(p, label, &span, 1);
+    rh_program_shift_group(p, group, rh_grid_rank(&g, stage, 0));
+    rh_program_lap_group(p, group, g.lap, ranks);
+    return group;
 }
 
 void rh_grid_add_block_groups(const RhGrid *g, RhProgram *p, int32_t groups[RH_GROUP_LAST])

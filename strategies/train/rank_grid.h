@@ -7,7 +7,13 @@
  * only in those digits. The groups of one division of a stage therefore nest: tp, cp and dp are
  * [1, tp), [tp, tp cp), [tp cp, tp cp dp); ulysses ends inside the second. Experts divide the same
  * ranks in another way: [1, etp), [etp, etp ep), [etp ep, tp cp dp). A group that joins stages has
- * one place of each: [1, 1). */
+ * one place of each: [1, 1).
+ *
+ * Stages may be of unequal widths (cpstages). A pipeline then has *parts*, runs of stages of one
+ * width, and a part has a layout and a grid of its own: extents, strides, and the rank from which
+ * it counts. What happens inside a stage asks its part's; what joins stages knows both. A replica's
+ * ranks are consecutive, part behind part: so the ranks that meet where two parts join are a run of
+ * them, and a group inside a stage repeats with the ranks of a replica (RhGroup.lap). */
 #include "sim/program.h"
 #include "strategies/layout.h"
 #include "strategies/training_problem.h"
@@ -55,9 +61,19 @@ typedef struct {
 typedef struct {
     int32_t extent[RH_DIM_LAST], stride[RH_DIM_LAST];
     int32_t low[RH_GROUP_LAST], high[RH_GROUP_LAST]; /* intervals of place values */
+    /* Where stages are of unequal widths: the ranks of a replica, and how many of them lie before
+     * stage 0 if all stages were of this width; else 0. */
+    int32_t lap, origin;
 } RhGrid;
 
+/* Returns the grid of a layout whose stages are alike. */
 RhGrid rh_grid(const RhLayout *layout);
+/* Returns the first stage of the next part after this one's; pp: there is none. */
+int32_t rh_part_end(const RhLayout *layout, int32_t stage);
+/* Returns the layout that the ranks of a stage have: the whole one's, with the stage's width and all
+ * stages alike. Returns the stage's grid. */
+RhLayout rh_part_layout(const RhLayout *layout, int32_t stage);
+RhGrid rh_part_grid(const RhLayout *layout, int32_t stage);
 /* Can the layout's step depend on the order of its ranks? It cannot if a replica's part of a stage
  * fills whole nodes that are all alike: then orders name the same nodes differently. */
 bool rh_train_orders_differ(const RhProblem *c, const RhLayout *layout);
@@ -142,5 +158,10 @@ void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, uint32_t joining,
 /* Adds the groups of one block to a program of its ranks, numbered by place; groups in which layers
  * do not communicate get index -1. */
 void rh_grid_add_block_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);
+/* Adds the groups of a stage among stages of unequal widths. */
+void rh_grid_add_stage_groups(const RhGrid *grid, RhProgram *p, int32_t stage,
+                              int32_t groups[RH_GROUP_LAST]);
+/* Adds the group of a replica's ranks of a stage and the next, in the order of their places. */
+int32_t rh_grid_add_join(const RhLayout *layout, RhProgram *p, int32_t stage, const char *label);
 /* Begins the role of a stage. */
 void rh_grid_begin_stage(const RhGrid *grid, RhProgram *p, int32_t stage);

@@ -240,16 +240,18 @@ RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GErr
     s.stack = rh_stack_by_name("lab", error);
     s.model = s.stack ? load_model(options, "lab-gpt.json", error) : NULL;
     s.mixture = s.model ? load_model(options, "lab-mixture.json", error) : NULL;
+    s.pictures = s.mixture ? load_model(options, "lab-pictures.json", error) : NULL;
     s.v = rh_validation_new(name);
     s.items = g_array_new(FALSE, TRUE, sizeof(RhSuiteItem));
     g_array_set_clear_func(s.items, item_clear);
     s.networks = g_array_new(FALSE, TRUE, sizeof(RhSuiteNetwork));
     g_array_set_clear_func(s.networks, network_clear);
-    bool fine = s.mixture && count_cases(&s, error) && run_suite(&s, error);
+    bool fine = s.pictures && count_cases(&s, error) && run_suite(&s, error);
     g_array_unref(s.items);
     g_array_unref(s.networks);
     rh_model_free(s.model);
     rh_model_free(s.mixture);
+    rh_model_free(s.pictures);
     if (!options->keep_folder)
         rh_temp_remove(s.folder);
     g_free(s.folder);

@@ -38,6 +38,10 @@ static const RhSuiteCase quick[] = {
     {"iteration", TREE, "pp4,dp2,order=tp-pp-dp", NULL},
     {"iteration", TREE, "pp2,dp4,zero0,mb2", NULL},
     {"iteration", TREE, "pp8,recompute=full", NULL},
+    {"iteration", STAR, "cp4,dp2,zero0,slice=square", NULL},
+    {"iteration", NODES, "cp4,dp2,zero0,slice=horizontal,halo=layer", NULL},
+    {"iteration", STAR, "pp2,cp3,dp2,zero0,slice=horizontal,cpstages=1,mb2", NULL},
+    {"iteration", STAR, "pp4,dp2,zero0,schedule=gems", NULL},
     {"service", STAR, "tp8 24 4 96", NULL},
     {"service", NODES, "tp4,replicas=2 24 4 128", NULL},
     {"service", STAR, "tp1,replicas=7/tp1 64 4 28", NULL},
@@ -159,6 +163,6 @@ static const RhSuiteCase full[] = {
 #define HALF_RATES "nic.bandwidth=50Mb/s nvlink.bandwidth=12.5MB/s"
 
 const RhSuite rh_suites[] = {
-    {"mpi-quick", "8 ranks, 57 cases, about four minutes", STAR, NULL, quick},
+    {"mpi-quick", "8 ranks, 61 cases, about four minutes", STAR, NULL, quick},
     {"mpi-full", "16 ranks, links at half rate, about half an hour", STAR16, HALF_RATES, full},
     {0}};

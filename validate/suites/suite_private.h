@@ -35,7 +35,8 @@ typedef struct {
     const RhSuiteOptions *options;
     RhValidation *v;
     RhModel *model;
-    RhModel *mixture; /* of layouts that spread experts */
+    RhModel *mixture;  /* of layouts that spread experts */
+    RhModel *pictures; /* of layouts that cut pictures, or have two copies of a model */
     const RhStack *stack;
     char *folder, *profile; /* owned; profile: NULL until calibrated */
     GArray *items;          /* RhSuiteItem */

@@ -56,11 +56,14 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
     RhLayout layout = rh_layout_default();
     if (!rh_layout_parse(text, &layout, error))
         return NULL;
-    RhProblem c = {.model = layout.ep > 1 ? s->mixture : s->model,
+    bool pictures = layout.slice != RH_SLICE_NONE || layout.schedule == RH_PIPELINE_GEMS;
+    RhProblem c = {.model = pictures        ? s->pictures
+                            : layout.ep > 1 ? s->mixture
+                                            : s->model,
                    .platform = platform,
                    .stack = s->stack,
                    .job = {.global_batch = JOB_BATCH,
-                           .sequence = JOB_SEQUENCE,
+                           .sequence = pictures ? 1 : JOB_SEQUENCE,
                            .gpus = rh_platform_gpus(platform),
                            .recipe = &rh_recipe_bf16}};
     if (layout.tp == 1)

@@ -28,14 +28,19 @@
 /* Bytes of the place of a window's maximum: PyTorch's max_pool2d keeps 64-bit indices. */
 #define POOL_INDEX_BYTES 8.0
 
+static RhTiles tiles_of(const RhShard *shard)
+{
+    int32_t across = MAX(rh_slice_across(shard->slice, shard->cp), 1);
+    return (RhTiles){shard->cp / across, across, shard->halo == RH_HALO_LAYER};
+}
+
 /* The list of steps; where pictures are cut that of a rank's tile, which is then `own`. */
 static const RhStepList *list_of(const RhOps *ops, RhStepList **own)
 {
     const RhShard *shard = ops->shard;
     if (shard->slice == RH_SLICE_NONE || shard->cp <= 1)
         return ops->kind->steps;
-    int32_t across = MAX(rh_slice_across(shard->slice, shard->cp), 1);
-    return *own = rh_step_list_tile(ops->kind->steps, shard->cp / across, across);
+    return *own = rh_step_list_tile(ops->kind->steps, tiles_of(shard));
 }
 
 static RhStepCost at_step(const RhOps *ops, const RhStepList *list, int32_t i)
@@ -125,7 +130,11 @@ static RhFlops flops(const RhOps *ops)
 {
     RhFlops sum = {0};
     g_autoptr(RhStepList) own = NULL;
-    const RhStepList *list = list_of(ops, &own);
+    RhShard each = *ops->shard; /* what is computed twice is no work of the model */
+    each.halo = RH_HALO_STEP;
+    RhOps once = *ops;
+    once.shard = &each;
+    const RhStepList *list = list_of(&once, &own);
     for (int32_t i = 0; i < list->steps_count; i++) {
         RhStepCost at = at_step(ops, list, i);
         sum.weights += step_flops(&at);
@@ -296,23 +305,41 @@ static void exchange_edges(RhOps *ops, int32_t tiles, int32_t step, double bytes
                         (RhExchange){.kind = RH_EXCHANGE_HALO, .step = step + way, .bytes = bytes});
 }
 
+/* Adds the exchanges of `halo` rows and columns of a tensor: columns first; then whole rows, with the
+ * corners that came with the columns. */
+static void exchange_both(RhOps *ops, const RhTensor *t, const int32_t halo[2])
+{
+    RhTiles tiles = tiles_of(ops->shard);
+    double place = ops->element_bytes * (double)ops->tokens * t->channels;
+    int32_t corners = tiles.across > 1 ? 2 * halo[1] : 0;
+    exchange_edges(ops, tiles.across, 0, place * halo[1] * t->height);
+    exchange_edges(ops, tiles.down, 2, place * halo[0] * (t->width + corners));
+}
+
 /* Adds the exchanges before a step with windows: edges of what it reads, or backward of the gradient
- * of what it made. Columns first; then whole rows, with the corners that came with the columns. */
+ * of what it made. */
 static void exchange_halo(RhOps *ops, const RhStepCost *at, RhPass pass)
 {
     bool back = pass == RH_PASS_BACKWARD_DATA;
     if (pass == RH_PASS_BACKWARD_WEIGHT || (back && !at->in->has_gradient))
         return;
     const RhTensor *t = back ? &at->out->size : &at->in->size;
-    int32_t across = MAX(rh_slice_across(ops->shard->slice, ops->shard->cp), 1);
     int32_t halo[2] = {rh_step_halo(at->step, false), rh_step_halo(at->step, true)};
     for (int side = 0; side < 2; side++)
         if (back && halo[side] > 0) /* that many windows reach over the edge */
             halo[side] = (halo[side] + at->step->stride[side] - 1) / at->step->stride[side];
-    double place = ops->element_bytes * at->pictures * t->channels;
-    int32_t corners = across > 1 ? 2 * halo[1] : 0;
-    exchange_edges(ops, across, 0, place * halo[1] * t->height);
-    exchange_edges(ops, ops->shard->cp / across, 2, place * halo[0] * (t->width + corners));
+    exchange_both(ops, t, halo);
+}
+
+/* Adds the exchanges of a layer whose edges come once: of all its inputs before the first step, or of
+ * their gradients behind the last. */
+static void exchange_inputs(RhOps *ops, const RhStepList *tile, bool back)
+{
+    RhTiles tiles = tiles_of(ops->shard);
+    g_autofree int32_t *margins = (int32_t *)rh_step_list_margins(ops->kind->steps, tiles);
+    for (int32_t i = 0; i < tile->inputs_count; i++)
+        if (!back || tile->tensors[i].has_gradient)
+            exchange_both(ops, &tile->tensors[i].size, margins + 2 * i);
 }
 
 /* Adds the sum over all tiles behind a global pool, whose gradient every tile makes by itself. */
@@ -331,9 +358,12 @@ static void kernels(RhOps *ops, RhPass pass)
         return;
     g_autoptr(RhStepList) own = NULL;
     const RhStepList *list = list_of(ops, &own);
+    bool once = own && ops->shard->halo == RH_HALO_LAYER;
+    if (once && forward)
+        exchange_inputs(ops, own, false);
     for (int32_t i = 0; i < count; i++) {
         RhStepCost at = at_step(ops, list, forward ? i : count - 1 - i);
-        if (own)
+        if (own && !once)
             exchange_halo(ops, &at, pass);
         if (pass == RH_PASS_PREFILL)
             inference_kernels(ops, &at);
@@ -344,6 +374,8 @@ static void kernels(RhOps *ops, RhPass pass)
     }
     if (pass == RH_PASS_BACKWARD_DATA)
         sum_gradients(ops, list);
+    if (once && pass == RH_PASS_BACKWARD_DATA)
+        exchange_inputs(ops, own, true);
 }
 
 /* --- bytes --- */

@@ -76,7 +76,8 @@ void rh_bound_end_fold(RhBoundCache *cache, const RhLayout *l)
 {
     RhOpenFold *open = &cache->open;
     bool tables_differ = cache->c != cache->asked;
-    if (!open->hops || tables_differ || rh_bound_messages(cache, l) != open->hops)
+    if (!open->hops || tables_differ || rh_stages_unequal(l) ||
+        rh_bound_messages(cache, l) != open->hops)
         return;
     rh_fold_end(open->fold);
     RhFoldedNetwork *quotient = rh_folded_network_new(open->traffic, open->fold);

@@ -414,6 +414,8 @@ RhCachedWork *rh_bound_known_work(RhBoundCache *s, const RhLayout *l, int32_t pl
 
 double rh_bound_tasks(RhBoundCache *s, const RhLayout *l)
 {
+    if (rh_stages_unequal(l))
+        return rh_train_tasks(s->c, l);
     RhShardCost *shard = rh_bound_shard(s, l);
     RhCommSteps *const *flows = rh_bound_comm_steps(s, l);
     double sum = 0;

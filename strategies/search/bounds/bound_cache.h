@@ -167,6 +167,10 @@ RhTrainMemory rh_bound_ends_memory(RhBoundCache *cache, const RhLayout *layout);
 RhStates rh_bound_layer_states(const RhModelCost *model_cost, const RhLayout *layout);
 /* Computes rh_train_tasks, the number of tasks, from the cached tables. */
 double rh_bound_tasks(RhBoundCache *cache, const RhLayout *layout);
+/* Return the bounds of a layout whose stages are of unequal widths, in seconds: as rh_closed_form_s and
+ * rh_segment_graph_s, which ask them (stage_widths_bound.c). */
+double rh_unequal_closed_s(RhBoundCache *cache, const RhLayout *layout);
+double rh_unequal_graph_s(RhBoundCache *cache, const RhLayout *layout);
 RhShardCost *rh_bound_shard(RhBoundCache *cache, const RhLayout *layout);
 /* Returns the tasks of the shard's layers, computed on first use, since most layouts do not fit. */
 const RhLayerOps *rh_bound_layer_ops(RhShardCost *shard);

@@ -320,6 +320,8 @@ static double slowest_s(const Terms *t)
 
 double rh_bound_work_s(RhBoundCache *cache, const RhLayout *l)
 {
+    if (rh_stages_unequal(l))
+        return rh_unequal_closed_s(cache, l);
     RhTables tables = rh_bound_tables(cache, l);
     Terms t = terms_of_work(cache, l, &tables);
     t.work_s = rh_bound_slot_work(cache, l, &tables);
@@ -358,6 +360,8 @@ static void add_open_work(Terms *t, const RhLayout *plain, const RhTables *table
 
 double rh_bound_open_work_s(RhBoundCache *cache, const RhLayout *plain)
 {
+    if (rh_stages_unequal(plain))
+        return rh_unequal_closed_s(cache, plain);
     RhTables tables = rh_bound_tables(cache, plain);
     Terms t = terms_of_work(cache, plain, &tables);
     add_open_work(&t, plain, &tables, NULL);
@@ -397,6 +401,8 @@ static double sums_s(const Terms *t, double worst)
 
 double rh_bound_gradient_interference_s(RhBoundCache *cache, const RhLayout *l)
 {
+    if (rh_stages_unequal(l))
+        return rh_unequal_closed_s(cache, l);
     RhTables tables = rh_bound_tables(cache, l);
     Terms t = terms_of_work(cache, l, &tables);
     t.work_s = rh_bound_slot_work(cache, l, &tables);
@@ -432,6 +438,8 @@ static Terms terms_beside(const Terms *t, const RhLayout *l, int32_t other)
 
 double rh_closed_form_s(RhBoundCache *cache, const RhLayout *l)
 {
+    if (rh_stages_unequal(l))
+        return rh_unequal_closed_s(cache, l);
     Terms t = terms_of(cache, l);
     double worst = sums_s(&t, known_path_s(&t, l));
     for (int32_t i = 0; i < t.net->others_count; i++) {

@@ -266,7 +266,7 @@ const RhLinkCost *rh_bound_messages(RhBoundCache *cache, const RhLayout *l)
 
 void rh_bound_expect_messages(RhBoundCache *cache, const RhLayout *l)
 {
-    if (rh_background_fold_runs(cache) || !may_claim(cache, l))
+    if (rh_stages_unequal(l) || rh_background_fold_runs(cache) || !may_claim(cache, l))
         return;
     const RhGroupNetwork *net = rh_bound_network(cache, l);
     RhShardCost *shard = rh_bound_shard(cache, l);

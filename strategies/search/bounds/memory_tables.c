@@ -110,7 +110,7 @@ bool rh_bound_states_fit(RhBoundCache *s, const RhLayout *cut, double most_bytes
 {
     RhLayout shared[RH_TRAIN_DEGREES];
     int32_t count = rh_train_shared_most(s->c, cut, shared);
-    bool fit = false;
+    bool fit = rh_stages_unequal(cut);
     for (int32_t i = 0; !fit && i < count; i++)
         fit = !states_exceed(rh_bound_shard(s, &shared[i]), &shared[i], most_bytes);
     return fit;
@@ -205,9 +205,22 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
 /* Computes the memory, or takes that of the layout before, if only the order of ranks differs: it
  * is the innermost knob of the space, and changes no memory where GPUs are alike and nothing is
  * copied to hosts. */
+/* As rh_bound_memory_within, without tables: their stages are alike. */
+static bool unequal_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
+                           RhTrainMemory *out)
+{
+    RhTrainMemory m = rh_train_memory(s->c, l);
+    if (m.peak_bytes > most_bytes * room_of(s->c, l, m.stage))
+        return false;
+    *out = m;
+    return true;
+}
+
 bool rh_bound_memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
                             RhTrainMemory *out)
 {
+    if (rh_stages_unequal(l))
+        return unequal_within(s, l, most_bytes, out);
     if (rh_platform_devices_count(s->c->platform) > 1 || rh_train_copies(l))
         return memory_within(s, l, most_bytes, true, out);
     RhBoundKey key = rh_bound_key(s, l);
@@ -233,6 +246,8 @@ RhTrainMemory rh_bound_memory(RhBoundCache *s, const RhLayout *l)
 RhTrainMemory rh_bound_ends_memory(RhBoundCache *s, const RhLayout *l)
 {
     RhTrainMemory m = {0};
+    if (rh_stages_unequal(l))
+        return rh_train_memory(s->c, l);
     memory_within(s, l, (double)INFINITY, false, &m);
     return m;
 }

@@ -262,7 +262,8 @@ static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
 
 double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
 {
-    RhLayout l = rh_train_plain_cut(cut, RH_ORDER_TP_DP_PP);
+    RhLayout part = rh_part_layout(cut, 0); /* no stage is quicker than a cut one */
+    RhLayout l = rh_train_plain_cut(&part, RH_ORDER_TP_DP_PP);
     const RhModel *model = cache->c->model;
     if (rh_platform_devices_count(cache->c->platform) > 1)
         return 0;
@@ -284,6 +285,8 @@ double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
 double rh_cut_bound_s(RhBoundCache *cache, const RhLayout *cut)
 {
     double least = (double)INFINITY;
+    if (rh_stages_unequal(cut))
+        return rh_cut_bound_kernels_s(cache, cut);
     bool one = cut->pp == 1 || cut->dp == 1;
     for (int order = RH_ORDER_NONE + 1; order < RH_ORDER_LAST; order++)
         if (!one || order == RH_ORDER_TP_DP_PP)

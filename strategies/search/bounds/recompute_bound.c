@@ -176,7 +176,7 @@ RhMemoryExcess rh_bound_memory_excess(RhBoundCache *cache, const RhLayout *layou
                                       const RhRecomputeQuestion *q)
 {
     RhLayout plain = without_recomputation(layout);
-    if (rh_platform_devices_count(cache->c->platform) > 1)
+    if (rh_platform_devices_count(cache->c->platform) > 1 || rh_stages_unequal(layout))
         return (RhMemoryExcess){0, 0};
     return (q->shares_open ? least_excess : excess_of)(cache, &plain, q->most_bytes);
 }
@@ -212,6 +212,8 @@ double rh_bound_recomputed_s(RhBoundCache *cache, const RhLayout *layout,
                              const RhRecomputeQuestion *q, RhMemoryExcess excess)
 {
     RhLayout plain = without_recomputation(layout);
+    if (rh_stages_unequal(layout))
+        return rh_unequal_closed_s(cache, &plain);
     double frac = stages_alike(cache, &plain) ? excess.frac : 0;
     double more = frac > 1                  ? (double)INFINITY
                   : frac > 0 && !q->instead ? more_s(cache, &plain, q, frac, excess.stage)

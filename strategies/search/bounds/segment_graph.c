@@ -407,10 +407,14 @@ static double longest_s(RhBoundCache *cache, const RhLayout *l, bool links_share
 
 double rh_bound_graph_s(RhBoundCache *cache, const RhLayout *l)
 {
+    if (rh_stages_unequal(l))
+        return rh_unequal_graph_s(cache, l);
     return longest_s(cache, l, false);
 }
 
 double rh_segment_graph_s(RhBoundCache *cache, const RhLayout *l)
 {
+    if (rh_stages_unequal(l))
+        return rh_unequal_graph_s(cache, l);
     return longest_s(cache, l, true);
 }

@@ -10,6 +10,7 @@
  * first as well, which nobody waits for longer; of two tiles one shift does both ways. */
 #include "base/error.h"
 #include "strategies/knobs.h"
+#include "strategies/layer_partition.h"
 #include "strategies/train/parallelism/parallelism.h"
 
 static bool exchange_edges(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
@@ -29,12 +30,31 @@ static bool exchange_edges(RhLayerOpsBuilder *w, const char *label, const RhKern
     return true;
 }
 
-/* Can every layer's pictures be cut into such tiles? */
+/* Kinds of the layers of the stages that are cut, a bit each. */
+static uint64_t cut_kinds(const RhProblem *c, const RhLayout *l)
+{
+    g_autofree int32_t *layers = NULL;
+    uint64_t kinds = 0;
+    int32_t count = 0;
+    if (l->cp_stages == 0)
+        return ~UINT64_C(0);
+    layers = g_new(int32_t, l->pp * l->vpp);
+    rh_partition_layers(c, l, layers);
+    for (int32_t stage = 0; stage < rh_layout_cut_stages(l); stage++)
+        count += layers[stage];
+    for (int32_t i = 0; i < MIN(count, c->model->layers_count); i++)
+        kinds |= UINT64_C(1) << c->model->kind_of_layer[i];
+    return kinds;
+}
+
+/* Can the pictures of every layer that is cut be cut into such tiles? */
 static bool tiles_legal(const RhProblem *c, const RhLayout *l, int32_t across, GError **error)
 {
+    uint64_t kinds = cut_kinds(c, l);
     for (int k = 0; k < c->model->kinds_count; k++) {
-        const RhStepList *list = c->model->kinds[k].steps;
-        g_autofree char *why = list ? rh_step_list_uncut(list, l->cp / across, across) : NULL;
+        const RhStepList *list = kinds >> k & 1 ? c->model->kinds[k].steps : NULL;
+        RhTiles tiles = {l->cp / across, across, l->halo == RH_HALO_LAYER};
+        g_autofree char *why = list ? rh_step_list_uncut(list, tiles) : NULL;
         if (why)
             return rh_fail(error, RH_ERROR_USAGE,
                            "cp=%d: %s: %s\nhelp: fewer tiles, or another slice", l->cp,
@@ -72,8 +92,38 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
                        "ulysses=%d: %s has layers of steps on pictures, which have no heads to "
                        "exchange\nnote: valid ulysses: 1",
                        l->ulysses, c->model->name);
-    return tiles_legal(c, l, across, error);
+    return l->cp_stages > 0 || tiles_legal(c, l, across, error);
+}
+
+static bool refuse_part(const RhLayout *l, const char *what, GError **error)
+{
+    return rh_fail(error, RH_ERROR_USAGE, "cpstages=%d: %s", l->cp_stages, what);
+}
+
+/* May only the first stages be cut? */
+static bool part_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    if (l->cp_stages == 0)
+        return true;
+    if (!rh_model_sees_pictures(c->model))
+        return refuse_part(l, "stages of sequences are all cut alike\nnote: valid cpstages: 0",
+                           error);
+    if (l->vpp > 1 || schedule->turns || schedule->splits_backward)
+        return refuse_part(l, "such a pipeline runs schedule=1f1b and gpipe", error);
+    if (l->tp > 1)
+        return refuse_part(l, "tiles of tensor ranks are not joined\nnote: valid tp: 1", error);
+    if (l->zero > 0 || l->codec != RH_CODEC_NONE || c->stack->gradient_norm)
+        return refuse_part(l,
+                           "stages have unequal numbers of replicas, over which no states are "
+                           "shared out, and no norm is summed\nnote: valid zero: 0",
+                           error);
+    if (rh_train_copies(l))
+        return refuse_part(l, "states and activations stay on the GPU", error);
+    if (l->recomputed_layers_count != 0)
+        return refuse_part(l, "all layers are recomputed, or none", error);
+    return tiles_legal(c, l, rh_slice_across(rh_train_slice(c, l), l->cp), error);
 }
 
 const RhParallelism rh_parallelism_spatial = {
-    .name = "tiles", .grid_legal = grid_legal, .exchange = exchange_edges};
+    .name = "tiles", .grid_legal = grid_legal, .legal = part_legal, .exchange = exchange_edges};
