@@ -83,8 +83,8 @@ bool rh_rl_growth(const RhRlPlanOptions *options, const RhRlGrowthSpec *spec, Rh
     const RhRlAnswers *a = &options->job->answer;
     if (rh_rl_median(spec->to_tokens, a->sigma, a->most) <= 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--grow-to %.0f: no answers that end at %d tokens have this mean\n"
-                       "help: a larger max in --lengths, or a smaller mean",
+                       "growing to %.0f tokens: no answers that end at %d tokens have this mean\n"
+                       "help: a larger limit of an answer, or a smaller mean",
                        spec->to_tokens, a->most);
     RhDeadline deadline = rh_deadline_in(options->timeout_s);
     *out = (RhRlGrowth){.spec = *spec};
