@@ -222,6 +222,9 @@ typedef struct {
     uint64_t hash;      /* identifies the placement; equal in every process */
     RhProgram *program; /* one role: the block's ranks on their GPUs */
     int32_t groups[RH_GROUP_LAST];
+    /* Per group: identifies where all its instances in the block lie, whatever other groups there
+     * are; equal in every process. */
+    uint64_t group_hash[RH_GROUP_LAST];
     int32_t rank;    /* rank whose time the bound follows if blocks are placed differently; the same
                         in all stages, since a message goes from a place to the same place */
     double *crossed; /* per rank: weight that grows with how often its groups cross nodes */

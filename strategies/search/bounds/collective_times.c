@@ -272,9 +272,10 @@ double rh_bound_block_s(RhBoundCache *s, const RhGroupNetwork *net, const RhPlac
                         const RhLayerOp *task)
 {
     int32_t group = at->groups[task->group];
-    RhCollectiveKey key = {.net = ~(int32_t)(at->hash >> 33),
-                           .stage = (int32_t)(uint32_t)at->hash,
-                           .group = (int32_t)task->group,
+    uint64_t hash = net->uniform ? at->group_hash[task->group] : at->hash;
+    RhCollectiveKey key = {.net = ~(int32_t)(hash >> 33),
+                           .stage = (int32_t)(uint32_t)hash,
+                           .group = net->uniform ? -1 : (int32_t)task->group,
                            .op = (int32_t)task->op,
                            .bytes = task->bytes,
                            .routing = task->routing};

@@ -4,7 +4,7 @@
 
 #include "sim/equivalent_rank_blocks.h"
 #include "sim/map64.h"
-#include "strategies/search/bounds/bound_cache.h"
+#include "strategies/search/bounds/stage_comm_groups.h"
 
 /* Blocks looked at for the one whose ranks lie worst. */
 #define BLOCKS_MAX 64
@@ -37,20 +37,29 @@ static int32_t nodes_spanned(const RhPlatform *p, const int32_t *gpus, int32_t c
     return changes;
 }
 
-/* Equal for blocks whose collectives take the same time: inside a node all places are alike, but
- * where it has islands; between nodes the places count, and how far they are from the first one's,
- * and without a tree which nodes they are. */
-static char *signature(const RhPlatform *p, const RhGrid *g, const int32_t *gpus)
+/* Equal for blocks whose ranks lie alike: inside a node all places are alike, but where it has
+ * islands; between nodes the places count, and how far they are from the first one's, and without a
+ * tree which nodes they are. */
+static char *places_of(const RhPlatform *p, const int32_t *gpus, int32_t count)
 {
-    int32_t count = rh_grid_block(g), node = p->outside ? 0 : rh_platform_node_of(p, gpus[0]);
+    int32_t node = p->outside ? 0 : rh_platform_node_of(p, gpus[0]);
     GString *s = g_string_new(NULL);
-    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
-        g_string_append_printf(s, "%d-%d ", MIN(g->low[kind], count), MIN(g->high[kind], count));
+    g_string_printf(s, "%d", count);
     if (p->inside || nodes_spanned(p, gpus, count) > 1)
         for (int32_t i = 0; i < count; i++)
             g_string_append_printf(s, " %d/%d/%.17g", rh_platform_node_of(p, gpus[i]) - node,
                                    gpus[i] % p->gpus_per_node,
                                    rh_platform_route_latency_s(p, gpus[0], gpus[i]));
+    return g_string_free(s, FALSE);
+}
+
+/* Equal for blocks whose collectives take the same time. */
+static char *signature(const RhGrid *g, const char *places)
+{
+    int32_t count = rh_grid_block(g);
+    GString *s = g_string_new(places);
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        g_string_append_printf(s, " %d-%d", MIN(g->low[kind], count), MIN(g->high[kind], count));
     return g_string_free(s, FALSE);
 }
 
@@ -108,19 +117,33 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
+static uint64_t group_hash(const RhPlacement *at, int kind, const char *places)
+{
+    if (at->groups[kind] < 0)
+        return 0;
+    const RhGroup *group = rh_program_group(at->program, at->groups[kind]);
+    g_autoptr(GString) key = g_string_new(places);
+    g_string_append_printf(key, " from %d", group->origin);
+    rh_stage_groups_add_spans(key, group->spans, group->periods, group->spans_count);
+    return hash_of(key->str);
+}
+
 /* Blocks that lie alike go together, the one that is followed else alone: two placements. */
 static const RhPlacement *placement_of(RhBoundCache *s, const RhGroupNetwork *n, int32_t stage,
                                        int32_t block, int32_t rank)
 {
     const RhGrid *g = &n->grid;
     g_autofree int32_t *gpus = gpus_of(g, stage, block);
-    g_autofree char *lies = signature(s->c->platform, g, gpus);
+    g_autofree char *places = places_of(s->c->platform, gpus, rh_grid_block(g));
+    g_autofree char *lies = signature(g, places);
     g_autofree char *key = g_strdup_printf("%d %d %s", n->uniform, rank, lies);
     RhPlacement *at = g_hash_table_lookup(s->placement_of, key);
     if (!at) {
         at = placement_new(s->c->platform, g, (int32_t)s->placements->len, g_steal_pointer(&gpus),
                            rank);
         at->hash = hash_of(key);
+        for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+            at->group_hash[kind] = group_hash(at, kind, places);
         g_ptr_array_add(s->placements, at);
         g_hash_table_insert(s->placement_of, g_steal_pointer(&key), at);
     }

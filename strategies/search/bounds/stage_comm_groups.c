@@ -4,8 +4,8 @@
 /* Groups that others are compared with, the latest: on most fabrics there are few kinds of them. */
 #define COMPARED 32
 
-/* Spans, those that go on where one ends as one. */
-static void add_spans(GString *key, const RhStride *spans, const int32_t *periods, int32_t count)
+void rh_stage_groups_add_spans(GString *key, const RhStride *spans, const int32_t *periods,
+                               int32_t count)
 {
     RhStride whole = {1, 1};
     for (int32_t k = 0; k < count; k++) {
@@ -46,8 +46,8 @@ RhStageGroups *rh_bound_stage_groups(RhBoundCache *s, const RhGroupNetwork *net,
     const RhGroup *group = rh_program_group(net->skeleton, net->groups[kind]);
     GString *key = g_string_new(NULL);
     g_string_printf(key, "%d %d %d", role->first_rank, net->grid.low[kind], net->grid.high[kind]);
-    add_spans(key, role->spans, NULL, role->spans_count);
-    add_spans(key, group->spans, group->periods, group->spans_count);
+    rh_stage_groups_add_spans(key, role->spans, NULL, role->spans_count);
+    rh_stage_groups_add_spans(key, group->spans, group->periods, group->spans_count);
     RhStageGroups *set = g_hash_table_lookup(s->group_sets, key->str);
     if (!set) {
         set = g_new0(RhStageGroups, 1);

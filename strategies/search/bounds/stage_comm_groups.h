@@ -9,6 +9,9 @@ typedef struct {
     GArray *apart;        /* rh_bound_groups_apart; NULL: not computed yet */
 } RhStageGroups;
 
+/* Appends the spans; those that go on where one ends are told as one. `periods` may be NULL: 0s. */
+void rh_stage_groups_add_spans(GString *key, const RhStride *spans, const int32_t *periods,
+                               int32_t count);
 void rh_stage_groups_free(void *set);
 /* Returns the groups of a kind, owned by the bound cache. `intervals_alike`: each interval of
  * places that is a union of groups sees equal links. Groups of one interval begin together; those

@@ -106,6 +106,37 @@ static void times_of_blocks_are_learned(void)
     CU_ASSERT_EQUAL(timed(second), known);
 }
 
+/* Seconds of an all-to-all of the layout's blocks among experts, by the given cache. */
+static double exchange_s(RhBoundCache *cache, const RhLayout *l)
+{
+    const RhGroupNetwork *net = rh_bound_network(cache, l);
+    CU_ASSERT_TRUE(net->uniform);
+    RhLayerOp task = {.op = RH_OP_ALL_TO_ALL, .group = RH_GROUP_EXPERT, .bytes = 1e7};
+    return rh_bound_block_s(cache, net, net->placement[0], &task);
+}
+
+/* Eight expert ranks side by side are timed once, whether or not some of them are context ranks too; every
+ * second rank is timed again. */
+static void groups_of_blocks_share_times(void)
+{
+    static const struct {
+        const char *layout;
+        int32_t timed; /* so far */
+    } rows[] = {{"tp1,dp16,ep8,zero1", 1},
+                {"tp1,cp2,dp8,ep8,zero1", 1},
+                {"tp2,pp2,dp4,ep4,etp1,zero1", 2},
+                {"tp2,dp8,ep8,etp2,zero1", 3}};
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "megatron", 64, 4096);
+    train_kit_runs_all(&k);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhLayout l = train_layout(&k, rows[i].layout);
+        g_autoptr(RhBoundCache) own = rh_bound_new(&k.c);
+        CU_ASSERT_EQUAL(exchange_s(cache, &l), exchange_s(own, &l));
+        CU_ASSERT_EQUAL(timed(cache), rows[i].timed);
+    }
+}
+
 int main(void)
 {
     return rh_test_main("stage_groups",
@@ -113,5 +144,6 @@ int main(void)
                                     groups_moved_over_the_fabric_take_as_long},
                                    {"layouts_share_sets", layouts_share_sets},
                                    {"times_of_blocks_are_learned", times_of_blocks_are_learned},
+                                   {"groups_of_blocks_share_times", groups_of_blocks_share_times},
                                    {0}});
 }
