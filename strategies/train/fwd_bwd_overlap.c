@@ -49,7 +49,8 @@ static RhLayerOp behind(const RhLayerPass *pass, const RhLayerOp *task)
 
 RhLayerPass rh_layer_pass_behind(const RhLayerPass *first, const RhLayerPass *then)
 {
-    RhLayerPass both = {.tasks = g_array_new(FALSE, FALSE, sizeof(RhLayerOp)),
+    RhLayerPass both = {.tasks = g_array_sized_new(FALSE, FALSE, sizeof(RhLayerOp),
+                                                   first->tasks->len + then->tasks->len + 1),
                         .calls = first->calls + RH_LAYER_CALLS_MAX * then->calls};
     g_array_append_vals(both.tasks, first->tasks->data, first->tasks->len);
     for (guint i = 0; i < then->tasks->len; i++) {

@@ -170,12 +170,16 @@ static bool is_replayed(const RhModelCost *model_cost, int item)
     return item < RH_LAYER_KINDS_MAX && model_cost->shard.recompute == RH_RECOMPUTE_FULL;
 }
 
+/* Room for the tasks of most passes, so that few lists move while they grow. */
+#define TASKS_MOSTLY 24
+
 static RhLayerPass make_whole_pass(const RhLayout *layout, const RhModelCost *model_cost, int item,
                                    RhSlotPass pass)
 {
     RhLayerOpsBuilder w = {.layout = layout,
                            .model_cost = model_cost,
-                           .tasks = g_array_new(FALSE, FALSE, sizeof(RhLayerOp)),
+                           .tasks =
+                               g_array_sized_new(FALSE, FALSE, sizeof(RhLayerOp), TASKS_MOSTLY),
                            .pass = pass,
                            .replayed = is_replayed(model_cost, item),
                            .last = RH_LAYER_OP_ENTRY,

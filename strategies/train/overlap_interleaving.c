@@ -95,9 +95,10 @@ static void interleave(Turns *t, int first)
 
 static Turns turns_of(const GArray *first, const GArray *second, int32_t *ids)
 {
-    return (Turns){.both = g_array_new(FALSE, FALSE, sizeof(RhLayerOp)),
-                   .half = {{.tasks = first, .ids = ids, .kernels = -1},
-                            {.tasks = second, .ids = ids + first->len, .kernels = -1}}};
+    return (Turns){
+        .both = g_array_sized_new(FALSE, FALSE, sizeof(RhLayerOp), first->len + second->len + 1),
+        .half = {{.tasks = first, .ids = ids, .kernels = -1},
+                 {.tasks = second, .ids = ids + first->len, .kernels = -1}}};
 }
 
 /* Sets what the joint pass leaves: on each lane the later of both halves' tasks, as lanes run in
