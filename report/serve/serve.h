@@ -51,8 +51,8 @@ char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePl
 char *rh_report_serve_plan_json(const RhServeQuestion *question, const RhServePlan *plan,
                                 const RhServePlanOptions *options, int32_t top);
 /* Parts of these about a day: rows of its hours, and what they take. */
-void rh_report_serve_day(GString *out, const RhServeDay *day);
-void rh_put_serve_day(RhJsonWriter *w, const RhServeDay *day);
+void rh_report_serve_day(GString *out, const RhServeDay *day, const RhFact *price);
+void rh_put_serve_day(RhJsonWriter *w, const RhServeDay *day, const RhFact *price);
 char *rh_report_serve_plan_csv(const RhServePlan *plan);
 typedef struct {
     const char *name;   /* path or name by which the server loads it */

@@ -299,7 +299,8 @@ static void append_answer(GString *out, const RhServeQuestion *q, const RhServeP
     g_string_append(line, " with ");
     rh_report_levels(line, &o->slos);
     rh_text_wrap(out, line->str, 6, 85);
-    rh_report_service_cost(out, &e->outcome, price, "      ");
+    if (!q->day) /* whose price is the day's */
+        rh_report_service_cost(out, &e->outcome, price, "      ");
     g_autofree char *job =
         g_strdup_printf("service: %s on %s, %s; %s, %s", q->q->c->model->name, q->q->hardware->name,
                         e->deployment.server, q->requests, q->arrivals);
@@ -477,7 +478,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     rh_text_wrap(out, kept, 2, 79);
     append_price(out, q);
     if (q->day)
-        rh_report_serve_day(out, q->day);
+        rh_report_serve_day(out, q->day, &q->q->c->platform->price_usd_per_gpu_hour);
     append_next(out, q, best, o);
     return g_string_free(out, FALSE);
 }

@@ -73,7 +73,7 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
         rh_put_serve_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
     rh_json_end_array(w);
     if (q->day)
-        rh_put_serve_day(w, q->day);
+        rh_put_serve_day(w, q->day, &q->q->c->platform->price_usd_per_gpu_hour);
     rh_put_serve_nearest(w, plan, &o->slos);
     rh_put_served_trust(w, q->trust);
     const RhServiceMetrics *best =

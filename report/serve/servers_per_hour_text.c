@@ -40,7 +40,20 @@ static void append_hours(GString *out, const RhServeDay *day)
     rh_table_append(table, out, "");
 }
 
-void rh_report_serve_day(GString *out, const RhServeDay *day)
+/* Appends what a day costs, where a GPU-hour's price is known. */
+static void append_cost(GString *out, const RhServeDay *day, const RhFact *price)
+{
+    double usd = day->gpu_hours * price->value, tokens = day->output_tokens_count;
+    if (price->value <= 0)
+        return;
+    g_autofree char *line = g_strdup_printf(
+        "cost of the day: $%.3g at $%.4g a GPU-hour, $%.3g per million output tokens ($%.3g per "
+        "million input and output tokens)",
+        usd, price->value, 1e6 * usd / tokens, 1e6 * usd / (tokens + day->input_tokens_count));
+    rh_text_wrap(out, line, 2, 79);
+}
+
+void rh_report_serve_day(GString *out, const RhServeDay *day, const RhFact *price)
 {
     g_autofree char *hours = rh_text_number(day->gpu_hours, 3),
                     *flat = rh_text_number(day->gpu_hours_flat, 3),
@@ -48,22 +61,31 @@ void rh_report_serve_day(GString *out, const RhServeDay *day)
                     *text = rh_deployment_format(&day->deployment);
     RhDayServers all = {{day->deployment.pools[0].replicas, day->deployment.pools[1].replicas}};
     g_autofree char *most = replicas_text(day, &all);
-    g_autofree char *line = g_strdup_printf(
-        "day: %s GPU-hours with as many servers as each hour wants, %s with %s all the time "
-        "(-%.0f %%): %s; replicas start %d times a day, %s before they are needed, which is counted",
-        hours, flat, most, 100 * (1 - day->gpu_hours / day->gpu_hours_flat), text, day->starts,
-        start);
+    double saved_frac = 1 - day->gpu_hours / day->gpu_hours_flat;
+    g_autofree char *line =
+        saved_frac > 0
+            ? g_strdup_printf("day: %s GPU-hours with as many servers as each hour wants, %s with "
+                              "%s all the time (%.0f %% fewer): %s; replicas start %d times a day, "
+                              "%s before they are needed, which is counted",
+                              hours, flat, most, 100 * saved_frac, text, day->starts, start)
+            : g_strdup_printf("day: %s GPU-hours with %s all the time, as no hour wants fewer: %s",
+                              hours, most, text);
     rh_text_wrap(out, line, 2, 79);
+    append_cost(out, day, price);
     append_hours(out, day);
 }
 
-void rh_put_serve_day(RhJsonWriter *w, const RhServeDay *day)
+void rh_put_serve_day(RhJsonWriter *w, const RhServeDay *day, const RhFact *price)
 {
     g_autofree char *text = rh_deployment_format(&day->deployment);
     rh_json_begin_object(w, "day");
     rh_json_put_string(w, "deployment", text);
     rh_json_put_number(w, "gpu_hours", day->gpu_hours);
     rh_json_put_number(w, "flat_gpu_hours", day->gpu_hours_flat);
+    rh_json_put_number(w, "requests_count", day->requests_count);
+    rh_json_put_number(w, "input_tokens_count", day->input_tokens_count);
+    rh_json_put_number(w, "output_tokens_count", day->output_tokens_count);
+    rh_put_or_null(w, "cost_usd", day->gpu_hours * price->value, price->value > 0);
     rh_json_put_number(w, "start_s", day->start_s);
     rh_json_put_int(w, "starts_count", day->starts);
     rh_json_begin_array(w, "hours");

@@ -24,9 +24,6 @@ static bool read_row(const RhCsv *csv, const RhCsvRow *row, int32_t hours, int32
     if (!rh_csv_number(csv, row, hours, 0, RH_DAY_S / HOUR_S, &hour, error) ||
         !rh_csv_number(csv, row, per_s, 0, RATE_MOST, &rate, error))
         return false;
-    if (rate <= 0)
-        return rh_csv_fail_help(csv, row, per_s, "is no rate", "more than 0 requests a second",
-                                error);
     if (rates->len == 0 && hour > 0)
         return rh_csv_fail_help(csv, row, hours, "is not where the day begins",
                                 "a first row from hour 0", error);
@@ -69,10 +66,13 @@ static bool rates_of_trace(const char *path, const RhRequests *trace, GArray *ra
 static bool rates_of_table(const RhCsv *csv, const char *path, GArray *rates, GError **error)
 {
     int32_t hours = rh_csv_column(csv, "hours"), per_s = rh_csv_column(csv, "per_s");
-    for (guint i = 0; i < csv->rows->len; i++)
+    double most = 0;
+    for (guint i = 0; i < csv->rows->len; i++) {
         if (!read_row(csv, RH_AT(csv->rows, RhCsvRow, i), hours, per_s, rates, error))
             return false;
-    return rates->len > 0 || rh_fail(error, RH_ERROR_INPUT, "%s: no rate in it", path);
+        most = fmax(most, RH_AT(rates, RhDayRate, i)->per_s);
+    }
+    return most > 0 || rh_fail(error, RH_ERROR_INPUT, "%s: no rate above 0 in it", path);
 }
 
 bool rh_day_rates_load(const char *path, GArray *rates, GError **error)
@@ -184,10 +184,13 @@ static bool fail_late(GError **error)
         "time ran out before all rates of the day were planned\nhelp: more time, or fewer rates");
 }
 
-/* Fewest replicas that keep the levels at the rate of a place in the order. */
+/* Fewest replicas that keep the levels at the rate of a place in the order; none without requests. */
 static bool size_place(Day *d, const char *server, guint place, GError **error)
 {
     d->options.rate_per_s = part_of(d, place)->per_s;
+    *needed_at(d, place) = (RhDayServers){0};
+    if (d->options.rate_per_s <= 0)
+        return true;
     if (d->deadline.t_end_us)
         d->options.timeout_s = rh_deadline_left_s(d->deadline);
     if (rh_deadline_passed(d->deadline))
@@ -239,6 +242,22 @@ static void add_pool(const Day *d, const RhService *service, int32_t pool, RhSer
     out->gpu_hours_flat += out->deployment.pools[pool].replicas * gpus * RH_DAY_S / HOUR_S;
 }
 
+static void count_tokens(const Day *d, RhServeDay *out)
+{
+    const GArray *list = d->requests->list;
+    double input = 0, output = 0;
+    for (guint i = 0; i < list->len; i++) {
+        input += RH_AT(list, RhRequest, i)->input_tokens;
+        output += RH_AT(list, RhRequest, i)->output_tokens;
+    }
+    for (guint i = 0; i < d->rates->len; i++) {
+        const RhDayRate *part = RH_AT(d->rates, RhDayRate, i);
+        out->requests_count += part->per_s * (part->to_s - part->from_s);
+    }
+    out->input_tokens_count = out->requests_count * input / MAX(list->len, 1);
+    out->output_tokens_count = out->requests_count * output / MAX(list->len, 1);
+}
+
 static bool day_of_kind(Day *d, const RhServeEntry *entry, RhServeDay *out, GError **error)
 {
     guint count = d->rates->len, last = count - 1;
@@ -257,6 +276,7 @@ static bool day_of_kind(Day *d, const RhServeEntry *entry, RhServeDay *out, GErr
                         .needed = g_array_new(FALSE, FALSE, sizeof(RhDayServers))};
     for (int32_t p = 0; p < deployment->pools_count; p++)
         add_pool(d, service, p, out);
+    count_tokens(d, out);
     g_array_append_vals(out->needed, d->needed, count);
     return true;
 }

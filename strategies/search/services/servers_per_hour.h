@@ -12,7 +12,7 @@ typedef struct {
 
 /* Reads a table of hours,per_s: from when on so many requests come in a second, the first one from hour 0. Or a trace
  * of requests (workloads/requests.h) of 24 hours or more, counted from its first: the mean of each hour, over the days
- * that it has; an hour without a request counts one. Appends RhDayRate. RH_ERROR_INPUT with file:line:col: rates of 0,
+ * that it has; an hour without a request counts one. Appends RhDayRate. RH_ERROR_INPUT with file:line:col: no rate above 0,
  * hours out of order or beyond 24; a shorter trace. */
 bool rh_day_rates_load(const char *path, GArray *rates, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -39,6 +39,8 @@ typedef struct {
     int32_t starts;          /* in a day, of all pools */
     double gpu_hours;        /* in a day, starts included */
     double gpu_hours_flat;   /* with the replicas of the highest rate all the time */
+    /* of a day, at the mean lengths of the requests that it was planned with */
+    double requests_count, input_tokens_count, output_tokens_count;
 } RhServeDay;
 void rh_serve_day_clear(RhServeDay *day);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhServeDay, rh_serve_day_clear)

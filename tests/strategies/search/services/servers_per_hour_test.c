@@ -47,7 +47,8 @@ static void rates_are_read_and_refused(void)
         bool fine;
     } files[] = {{"hours,per_s\n0,2\n7.5,10\n22,3\n", true},
                  {"hours,per_s\n1,2\n", false},
-                 {"hours,per_s\n0,2\n7,0\n", false},
+                 {"hours,per_s\n0,0\n7,0\n", false},
+                 {"hours,per_s\n0,2\n7,-1\n", false},
                  {"hours,per_s\n0,2\n7,3\n6,4\n", false},
                  {"hours,per_s\n0,2\n24,3\n", false},
                  {"hour,per_s\n0,2\n", false},
