@@ -99,13 +99,27 @@ static void append_picture(GString *out, const RhPagePicture *picture)
                            picture->id, picture->svg);
 }
 
+#define TEXT_COLUMNS 77 /* answers are wrapped in 79, less what words that stay together leave free */
+
+/* Does the sentence that ends a line at `end` go on in the next one: indented, with a first word for
+ * which the line had no room? */
+static bool goes_on(const char *line, const char *end)
+{
+    const char *next = end + 1 + strspn(end + 1, " ");
+    return next > end + 1 && g_utf8_strlen(line, end - line) + 1 +
+                                     g_utf8_strlen(next, (gssize)strcspn(next, " \n")) >=
+                                 TEXT_COLUMNS;
+}
+
 /* Length of the text's first sentence: a line, and those it continues in. */
 static gsize heading_of(const char *text)
 {
-    gsize length = strcspn(text, "\n");
-    while (length > 0 && text[length - 1] == ',' && text[length] == '\n')
-        length += 1 + strcspn(text + length + 1, "\n");
-    return length;
+    const char *line = text, *end = text + strcspn(text, "\n");
+    while (end > text && *end == '\n' && (end[-1] == ',' || goes_on(line, end))) {
+        line = end + 1;
+        end = line + strcspn(line, "\n");
+    }
+    return (gsize)(end - text);
 }
 
 char *rh_report_page(const RhPage *page)
