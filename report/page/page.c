@@ -99,7 +99,8 @@ static void append_picture(GString *out, const RhPagePicture *picture)
                            picture->id, picture->svg);
 }
 
-#define TEXT_COLUMNS 77 /* answers are wrapped in 79, less what words that stay together leave free */
+#define TEXT_COLUMNS                                                                               \
+    77 /* answers are wrapped in 79, less what words that stay together leave free */
 
 /* Does the sentence that ends a line at `end` go on in the next one: indented, with a first word for
  * which the line had no room? */
