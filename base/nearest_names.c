@@ -115,7 +115,7 @@ static int by_nearness(gconstpointer a, gconstpointer b)
     return x->edits != y->edits     ? x->edits - y->edits
            : x->alike != y->alike   ? y->alike - x->alike
            : x->length != y->length ? (x->length > y->length ? 1 : -1)
-                                    : strcmp(x->name, y->name);
+                                    : 0; /* as they are listed: the sort is stable */
 }
 
 const char *rh_near_name(const char *word, const char *const *names)

@@ -7,7 +7,7 @@
  * word between punctuation or at an end, as "dgx-h100" contains "h100", counts as one edit away, and
  * one that contains its parts so, as "a100-sxm-80" those of "a100-80", as many as it has parts.
  * Edits count letters and digits, ignoring case. Among equally near names those with the word's
- * first letters come first, then shorter ones. */
+ * first letters come first, then shorter ones, then those that are listed first. */
 
 /* Returns the nearest of `names` (NULL-terminated), borrowed from them; NULL when none is near. */
 const char *rh_near_name(const char *word, const char *const *names);

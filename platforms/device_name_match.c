@@ -1,4 +1,5 @@
 #include "platforms/device_name_match.h"
+#include "platforms/devices/generation.h"
 
 #include <math.h>
 #include <string.h>
@@ -339,13 +340,28 @@ static bool is_tools_name(const char *text, const char *device)
     return false;
 }
 
+/* Fails with the nearest names; of those alike the calibrated device of a generation first, which a
+ * bare "h100" means most often. */
+static bool fail_unknown(const char *text, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (const RhGeneration *g = rh_generations; g->name; g++)
+        if (!g_ptr_array_find_with_equal_func(names, g->reference, g_str_equal, NULL))
+            g_ptr_array_add(names, (gpointer)g->reference);
+    for (const char *const *name = rh_device_names(); *name; name++)
+        if (!g_ptr_array_find_with_equal_func(names, *name, g_str_equal, NULL))
+            g_ptr_array_add(names, (gpointer)*name);
+    g_ptr_array_add(names, NULL);
+    return rh_catalogue_fail_unknown("device", text, (const char *const *)names->pdata, error);
+}
+
 bool rh_device_by_name(const char *text, double memory_bytes, RhDeviceName *out, GError **error)
 {
     g_auto(Parts) wanted = parts_of(text);
     double gb = wanted.gb > 0 ? wanted.gb : memory_bytes / RH_GIB_BYTES;
     g_autoptr(GArray) all = candidates_of(&wanted, gb);
     if (all->len == 0)
-        return rh_catalogue_fail_unknown("device", text, rh_device_names(), error);
+        return fail_unknown(text, error);
     if (!keep(all, fits_form, gb)) {
         g_autofree char *known = names_but_first(all, 0);
         return rh_fail(error, RH_ERROR_INPUT,
@@ -390,7 +406,7 @@ const char *rh_device_of_name(const char *text, bool exact, GError **error)
     if (!rh_device_by_name(text, 0, &match, error))
         return NULL;
     if (exact && match.bare && match.also) {
-        rh_catalogue_fail_unknown("device", text, rh_device_names(), error);
+        fail_unknown(text, error);
         return NULL;
     }
     if (match.other_gb == 0)
