@@ -49,11 +49,12 @@ static const RhFamily *family_of_type(Search *search, const RhJsonNode *root, co
     decoder = family == NULL ? rh_multimodal_version(table, type, version_of(doc, root)) : NULL;
     if (decoder != NULL)
         family = find_family(search, decoder);
-    const RhJsonNode *classes =
-        family == NULL ? rh_json_array_or_null(doc, root, "architectures") : NULL;
-    for (const RhJsonNode *n = rh_json_first(classes);
-         n != NULL && family == NULL && search->error == NULL; n = rh_json_next(n))
-        family = rh_family_by_class(rh_json_node_string(doc, n));
+    const RhJsonNode *classes = rh_json_array_or_null(doc, root, "architectures");
+    for (const RhJsonNode *n = rh_json_first(classes); n != NULL && search->error == NULL;
+         n = rh_json_next(n)) {
+        const char *class = rh_json_node_string(doc, n); /* checked where it is not needed, too */
+        family = family == NULL ? rh_family_by_class(class) : family;
+    }
     return family;
 }
 

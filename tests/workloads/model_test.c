@@ -303,6 +303,13 @@ static void misspelt_keys_are_told_from_foreign_ones(void)
     check_refused(LLAMA(", 'num_key_value_head': 2"), "\"num_key_value_heads\"");
 }
 
+/* Names of classes are read although the type alone decides. */
+static void classes_are_a_list_of_names(void)
+{
+    check_refused(LLAMA(", 'architectures': -1"), "architectures");
+    check_refused(LLAMA(", 'architectures': [3]"), "architectures");
+}
+
 static void other_kinds_of_models_are_refused(void)
 {
     check_refused("{'model_type': 'glm9_moe', 'num_hidden_layers': 32}",
@@ -460,6 +467,7 @@ int main(void)
              shapes_that_cannot_be_are_refused_where_they_stand},
             {"all_problems_of_a_file_are_reported_at_once",
              all_problems_of_a_file_are_reported_at_once},
+            {"classes_are_a_list_of_names", classes_are_a_list_of_names},
             {"misspelt_keys_are_told_from_foreign_ones", misspelt_keys_are_told_from_foreign_ones},
             {"other_kinds_of_models_are_refused", other_kinds_of_models_are_refused},
             {"every_type_stands_on_the_page", every_type_stands_on_the_page},
