@@ -217,17 +217,6 @@ static void append_job(GString *out, const RhRlAnswer *a)
     rh_text_wrap(out, line->str, 2, 79);
 }
 
-char *rh_report_rl_split(const RhRlEntry *e)
-{
-    return e->placement->shares_gpus ? g_strdup_printf("%d", e->trainer.gpus)
-                                     : g_strdup_printf("%d:%d", e->trainer.gpus, e->servers.gpus);
-}
-
-char *rh_report_rl_ahead(const RhRlEntry *e)
-{
-    return e->placement->shares_gpus ? g_strdup("-") : g_strdup_printf("%g", e->ahead);
-}
-
 static void append_row(RhTable *table, const RhRlEntry *e, guint number)
 {
     g_autofree char *servers = rh_report_servers(&e->servers.deployment),

@@ -370,7 +370,9 @@ static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (l->cp_stages > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "cpstages=%d: a replica of %d stages, %d of them on cp%d ranks, has "
-                       "%" G_GINT64_FORMAT " ranks, dp%d of them %" G_GINT64_FORMAT ", not %d GPUs",
+                       "%" G_GINT64_FORMAT " ranks, dp%d of them %" G_GINT64_FORMAT
+                       ", not %d GPUs\n"
+                       "help: GPUs that are a multiple of a replica's ranks, or other numbers",
                        l->cp_stages, l->pp, l->cp_stages, l->cp, rh_layout_replica_ranks(l), l->dp,
                        ranks, c->job.gpus);
     return rh_fail(error, RH_ERROR_USAGE,

@@ -19,7 +19,7 @@ static void time_part(RhBoundCache *cache, const RhLayout *layout, int32_t first
     const RhLayerOps *items = rh_bound_passes(shard);
     for (int32_t stage = first; stage < rh_part_end(layout, first); stage++) {
         g_autoptr(RhStageProgram) program = rh_stage_program_new(shard->model_cost, &l, stage);
-        RhKernelSums sums = {{0}};
+        RhKernelSums sums = {.seconds = {0}};
         rh_stage_program_add_kernels(program, items, &sums);
         out[stage] = (StageTimes){
             sums.seconds[RH_PHASE_FORWARD],
