@@ -307,12 +307,8 @@ static int32_t wider_context_most(const RhProblem *c)
 bool rh_knob_wider_context(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                            int32_t *value)
 {
-    int32_t gpus = c->job.gpus / (l->tp * l->pp);
     (void)knob;
-    while (++*value <= MIN(gpus, wider_context_most(c)))
-        if (gpus % *value == 0)
-            return true;
-    return false;
+    return context_up_to(c, l, wider_context_most(c), value);
 }
 
 /* Sets the smallest degree that leaves fewer tokens than the usual search's, in place of

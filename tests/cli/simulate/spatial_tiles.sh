@@ -23,3 +23,6 @@ rehearse simulate "${job[@]}" -s slice=vertical,zero0
 echo "exit $?"
 rehearse simulate "${job[@]}" -s pp4,dp2,mb16,zero0,schedule=gems
 echo "exit $?"
+# of five GPUs a search takes such stages
+rehearse plan -w amoebanet-d -p v100-edr:2 --gpus 5 --global-batch 2 --dtype fp16 --stack mpi4dl --set height=2048 \
+    --set width=2048 | sed -n '1,/^$/p;/^searched/p'
