@@ -69,11 +69,22 @@ static bool row_of(const char *name, size_t *row, GError **error)
         }
     }
     const char *near = rh_near_name(name, known);
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "\"%s\" is no collective\nhelp: %s%s%sthere are all-reduce, all-gather, "
-                   "reduce-scatter, all-to-all, broadcast, reduce, scatter, gather, barrier and "
-                   "sendrecv; between two GPUs latency, bandwidth, bidirectional, put and get",
-                   name, near ? "nearest: " : "", near ? near : "", near ? "; " : "");
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "\"%s\" is no collective\nhelp: %s%s%sthere are all-reduce, all-gather, "
+        "reduce-scatter, all-to-all, broadcast, reduce, scatter, gather, barrier and "
+        "sendrecv, non-blocking with an i before them (iallreduce); between two GPUs latency, bandwidth, bidirectional, put and get",
+        name, near ? "nearest: " : "", near ? near : "", near ? "; " : "");
+}
+
+/* Finds what is asked: a name, or with an i before it that of a call which does not block. */
+static bool operation_of(const char *name, size_t *row, bool *non_blocking, GError **error)
+{
+    *non_blocking = name[0] == 'i' && row_of(name + 1, row, NULL);
+    RhMessageBenchmark messages = *non_blocking ? names[*row].messages : RH_MESSAGES_NONE;
+    if (*non_blocking && (messages == RH_MESSAGES_NONE || messages == RH_MESSAGES_SCATTER))
+        return true;
+    return row_of(name, row, error);
 }
 
 /* --- sizes --- */
@@ -291,8 +302,14 @@ static GArray *asked_sizes(const Answer *out, const RhArguments *a, GError **err
 
 static bool fill(Answer *out, const RhArguments *a, GError **error)
 {
-    if (!row_of(g_ptr_array_index(a->operands, 0), &out->row, error))
+    bool *non_blocking = &out->benchmark.non_blocking;
+    if (!operation_of(g_ptr_array_index(a->operands, 0), &out->row, non_blocking, error))
         return false;
+    if (*non_blocking ? a->froms->len > 0 : rh_arguments_given(a, "--tests"))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       *non_blocking ? "--from: logs of calls that block alone are read here"
+                                     : "--tests: the call blocks\nhelp: iallreduce does not");
+    out->benchmark.tests = (int32_t)a->tests;
     out->benchmark.op = names[out->row].op;
     out->benchmark.messages = names[out->row].messages;
     out->platform = platform_of(a, &out->profile, error);
@@ -350,10 +367,12 @@ static int run(const RhArguments *a, GError **error)
         return 3;
     compute(&found);
     g_auto(GStrv) argv = rh_arguments_words(a->recorded);
+    g_autofree char *operation =
+        g_strconcat(found.benchmark.non_blocking ? "non-blocking " : "", name_of(found.row), NULL);
     RhCollectiveAnswer answer = {
         .version = RH_VERSION,
         .argv = (const char *const *)argv,
-        .operation = name_of(found.row),
+        .operation = operation,
         .benchmark = &found.benchmark,
         .platform = found.platform,
         .given = found.profile == a->profile && a->profile != NULL,
@@ -377,6 +396,9 @@ static const RhOption own[] = {
               "sizes of the buffer: 8K..8G doubles from one to the other, 1M,64M lists"),
     RH_OPTION(ranks, "ranks", 0, RH_OPTION_INTEGER, "N", "GPUs that call it (all of the platform)",
               .low = 1, .high = 1 << 22),
+    RH_OPTION(tests, "tests", 0, RH_OPTION_INTEGER, "N",
+              "calls of MPI_Test while a non-blocking collective runs, evenly spaced",
+              .otherwise = "0", .low = 0, .high = 1000000),
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "LOG",
               "a log of nccl-tests or the like, set beside the predictions"),
     RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
@@ -409,6 +431,10 @@ const RhCommand rh_command_collective = {
              "algorithm and bus bandwidth as nccl-tests count them, how near that is to the\n"
              "bound of the links' data sheets, and the algorithm that the library chooses\n"
              "(-v: why).\n\n"
+             "With an i before its name (iallreduce, ialltoall, ibcast ...) a collective does\n"
+             "not block: as much is computed as it takes alone, and its overlap is counted as\n"
+             "OSU's benchmarks do. Kernels of NCCL go on by themselves and take SMs from what\n"
+             "computes; MPI goes on when it is called (--tests).\n\n"
              "Where the catalogue has constants that were fitted to measured collectives of\n"
              "such GPUs and links, they are taken, in-switch sums (NVLS) among them; else the\n"
              "platform's own. With --from LOG, measured times stand beside the predictions.\n",

@@ -46,6 +46,12 @@ static void append_row(RhTable *table, const RhCollectiveAnswer *a, guint i)
                     *bus = rh_text_number(bus_gb_per_s(a, i, p->seconds), 3);
     g_autofree char *bound =
         p->bound_s > 0 ? g_strdup_printf("%.0f %%", 100 * p->bound_s / p->seconds) : g_strdup("");
+    if (a->benchmark->non_blocking) {
+        g_autofree char *overall = rh_quantity_format(p->overlap.overall_s, RH_QUANTITY_S, 3);
+        rh_table_rowf(table, "%s|%s|%s|%.0f %%|%s|%s", size, time, overall,
+                      100 * p->overlap.overlap_frac, bus, rh_algo_name(p->algo));
+        return;
+    }
     if (!a->measured_s) {
         rh_table_rowf(table, "%s|%s|%s|%s|%s|%s", size, time, alg, bus, bound,
                       rh_algo_name(p->algo));
@@ -142,7 +148,9 @@ char *rh_report_collective_text(const RhCollectiveAnswer *a, bool verbose)
                     a->benchmark->nodes > 1 ? "s" : "", library ? ", by " : "",
                     library ? library->name : "");
     g_autoptr(RhTable) table = rh_table_new(a->measured_s ? ">>>><>>>" : ">>>>><");
-    rh_table_rowf(table, a->measured_s
+    rh_table_rowf(table, a->benchmark->non_blocking
+                             ? "size|time|beside computing|overlap|busbw GB/s|algorithm"
+                         : a->measured_s
                              ? "size|time|busbw GB/s|of bound|algorithm|measured|its busbw|error"
                              : "size|time|algbw GB/s|busbw GB/s|of bound|algorithm");
     for (guint i = 0; i < a->points->len; i++)
@@ -186,6 +194,11 @@ char *rh_report_collective_json(const RhCollectiveAnswer *a)
         rh_json_put_number(w, "bound_s", p->bound_s);
         rh_json_put_string(w, "algorithm", rh_algo_name(p->algo));
         rh_json_put_string(w, "why", p->why);
+        if (a->benchmark->non_blocking) {
+            rh_json_put_number(w, "compute_s", p->overlap.compute_s);
+            rh_json_put_number(w, "overall_s", p->overlap.overall_s);
+            rh_json_put_number(w, "overlap_frac", p->overlap.overlap_frac);
+        }
         if (a->measured_s)
             rh_json_put_number(w, "measured_s", a->measured_s[i]);
         rh_json_end_object(w);
@@ -204,7 +217,9 @@ static void append_cell(GString *out, double value)
 char *rh_report_collective_csv(const RhCollectiveAnswer *a)
 {
     GString *out = g_string_new("bytes,time_s,bus_gb_per_s,bound_s,algorithm");
-    g_string_append(out, a->measured_s ? ",measured_s\n" : "\n");
+    g_string_append(out, a->benchmark->non_blocking ? ",overall_s,overlap_frac\n"
+                         : a->measured_s            ? ",measured_s\n"
+                                                    : "\n");
     for (guint i = 0; i < a->points->len; i++) {
         const RhCollectivePoint *p = point_of(a, i);
         g_string_append_printf(out, "%.0f", p->bytes);
@@ -212,6 +227,10 @@ char *rh_report_collective_csv(const RhCollectiveAnswer *a)
         append_cell(out, bus_gb_per_s(a, i, p->seconds));
         append_cell(out, p->bound_s);
         g_string_append_printf(out, ",%s", rh_algo_name(p->algo));
+        if (a->benchmark->non_blocking) {
+            append_cell(out, p->overlap.overall_s);
+            append_cell(out, p->overlap.overlap_frac);
+        }
         if (a->measured_s)
             append_cell(out, a->measured_s[i]);
         g_string_append_c(out, '\n');

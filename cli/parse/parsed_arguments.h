@@ -29,6 +29,7 @@ typedef struct {
     /* simulate */
     int64_t steps;
     bool unfolded;
+    int64_t tests; /* of a non-blocking collective */
     double jitter_frac;
     const char *trace, *on, *program;
     GPtrArray *besides, *scenarios; /* const char* */

@@ -137,6 +137,7 @@ RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, do
         point.seconds =
             rh_message_benchmark_s(benchmark->messages, benchmark->ranks, gpus, bytes, platform);
         point.bound_s = messages_bound_s(benchmark, bytes, platform);
+        point.overlap = (RhComputeOverlap){point.seconds, point.seconds, 1}; /* NICs move them */
         return point;
     }
     point.algo =
@@ -148,6 +149,10 @@ RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, do
                                     platform);
     point.bound_s =
         fmax(inside_s(benchmark, bytes, platform), between_s(benchmark, bytes, platform));
+    RhCollectiveSpec call = {.op = benchmark->op, .algo = point.algo, .bytes = bytes};
+    if (benchmark->non_blocking)
+        point.overlap =
+            rh_collective_overlap(&call, benchmark->ranks, gpus, benchmark->tests, platform);
     return point;
 }
 

@@ -5,12 +5,15 @@
  *     RhCollectiveBenchmark benchmark = {RH_OP_ALL_REDUCE, 64, 8};      64 ranks on 8 nodes, side by side
  *     RhCollectivePoint point = rh_collective_point(&benchmark, 1e9, platform); */
 #include "sim/collective/osu_message_times.h"
+#include "sim/collective/overlap_benchmark.h"
 
 /* A collective and its callers: ranks fill the first nodes of the platform, equally many on each. */
 typedef struct {
     RhOp op;
     int32_t ranks, nodes;
     RhMessageBenchmark messages; /* in place of a collective; `op` is a shift then */
+    bool non_blocking;           /* also beside computing: RhCollectivePoint.overlap */
+    int32_t tests;               /* calls of MPI_Test while computing */
 } RhCollectiveBenchmark;
 
 typedef struct {
@@ -20,6 +23,7 @@ typedef struct {
     double
         bound_s; /* what the links take at their data-sheet rates, without latency; 0: one rank */
     char *why;   /* of the algorithm; owned */
+    RhComputeOverlap overlap; /* of a non-blocking call */
 } RhCollectivePoint;
 
 /* Returns bus bandwidth over algorithm bandwidth as nccl-tests count them (NVIDIA/nccl-tests,

@@ -50,3 +50,7 @@ void rh_group_load(RhGroupLinks *k, RhGroupCrossing at, double bytes);
 /* Adds the launch time to the seconds of a collective's steps. */
 RhScheduleTime rh_steps_as_time(const RhPlatform *platform, RhOp op, RhAlgo algo, double bytes,
                                 double launch_more_s, RhStepTime steps);
+/* Returns the time of a step of each round of the schedule (RhStepTime), as rh_schedule_time() adds them up. The caller
+ * unrefs. */
+GArray *rh_schedule_round_times(const RhSchedule *schedule, const RhProgram *p,
+                                const RhPlatform *platform, int32_t group, int32_t role);

@@ -136,18 +136,30 @@ static bool same_flows(const RhSchedule *s, const RhRound *a, const RhRound *b)
     return true;
 }
 
-/* Time of the whole schedule without its launch. */
-static RhStepTime steps_s(Clock *k)
+/* Times of a step of each round (RhStepTime). */
+static GArray *round_times(Clock *k)
 {
     const RhSchedule *s = k->schedule;
-    RhStepTime total = {0}, step = {0};
+    GArray *times = g_array_sized_new(FALSE, FALSE, sizeof(RhStepTime), s->rounds->len);
+    RhStepTime step = {0};
     keep_routes(k);
     for (guint i = 0; i < s->rounds->len; i++) {
         const RhRound *round = &g_array_index(s->rounds, RhRound, i);
         if (i == 0 || !same_flows(s, round - 1, round))
             step = step_s(k, round);
-        total.latency_s += round->repeat * step.latency_s;
-        total.moving_s += round->repeat * step.moving_s;
+        g_array_append_val(times, step);
+    }
+    return times;
+}
+
+/* Time of the whole schedule without its launch. */
+static RhStepTime steps_s(const RhSchedule *s, const GArray *times)
+{
+    RhStepTime total = {0};
+    for (guint i = 0; i < s->rounds->len; i++) {
+        int32_t repeat = g_array_index(s->rounds, RhRound, i).repeat;
+        total.latency_s += repeat * g_array_index(times, RhStepTime, i).latency_s;
+        total.moving_s += repeat * g_array_index(times, RhStepTime, i).moving_s;
     }
     return total;
 }
@@ -168,16 +180,24 @@ static void clock_clear(Clock *k)
     g_free(k->routes);
 }
 
+GArray *rh_schedule_round_times(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
+                                int32_t group, int32_t role)
+{
+    Clock k = {.schedule = s,
+               .groups = rh_group_links(p, platform, group, role),
+               .places = g_array_new(FALSE, FALSE, sizeof(RhGroupCrossing))};
+    GArray *times = round_times(&k);
+    clock_clear(&k);
+    return times;
+}
+
 RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
                                 int32_t group, int32_t role)
 {
     if (s->rounds->len == 0)
         return (RhScheduleTime){0};
-    Clock k = {.schedule = s,
-               .groups = rh_group_links(p, platform, group, role),
-               .places = g_array_new(FALSE, FALSE, sizeof(RhGroupCrossing))};
-    RhStepTime steps = steps_s(&k);
-    clock_clear(&k);
+    g_autoptr(GArray) times = rh_schedule_round_times(s, p, platform, group, role);
+    RhStepTime steps = steps_s(s, times);
     return rh_steps_as_time(platform, s->op, s->algo, s->bytes, s->launch_more_s, steps);
 }
 
