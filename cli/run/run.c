@@ -188,7 +188,9 @@ static const RhOption own[] = {
     RH_OPTION(stalls, "stalls", 0, RH_OPTION_TEXT, "LIST",
               "pauses, as of data loading: every=1h,lasts=30s"),
     RH_OPTION(maintenance, "maintenance", 0, RH_OPTION_TEXT, "LIST",
-              "planned stops of all: every=30d,lasts=4h"),
+              "planned stops of all: every=30d,lasts=4h; or machines that are moved while they "
+              "run: every=30d,moves=512GB,link=25GB/s,dirty=2GB/s, with packed=56%,pack=3GB/s "
+              "compressed, downtime=300ms"),
     RH_OPTION(
         spot, "spot", 0, RH_OPTION_TEXT, "FILE",
         "nodes that come and go: a table seconds,instances or seconds,event,node, with a column "

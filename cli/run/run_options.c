@@ -1,5 +1,6 @@
 #include "cli/run/run_options.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -214,15 +215,33 @@ bool rh_run_words_stalls(const char *text, RhTrainingRun *run, GError **error)
 
 bool rh_run_words_stops(const char *text, RhTrainingRun *run, GError **error)
 {
+    RhLiveMigration m = {.packed_frac = 1, .downtime_s = RH_MIGRATION_DOWNTIME_S};
     const RhOptionKey keys[] = {{"every", "30d", RH_QUANTITY_S, &run->stop_every_s},
                                 {"lasts", "4h", RH_QUANTITY_S, &run->stop_s},
+                                {"moves", "512GB", RH_QUANTITY_BYTES, &m.memory_bytes},
+                                {"link", "25GB/s", RH_QUANTITY_BYTES_PER_S, &m.link_bytes_per_s},
+                                {"dirty", "2GB/s", RH_QUANTITY_BYTES_PER_S, &m.dirty_bytes_per_s},
+                                {"packed", "55.9%", RH_QUANTITY_FRAC, &m.packed_frac},
+                                {"pack", "3GB/s", RH_QUANTITY_BYTES_PER_S, &m.pack_bytes_per_s},
+                                {"downtime", "300ms", RH_QUANTITY_S, &m.downtime_s},
                                 {0}};
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
     if (!rh_option_list_read("--maintenance", words, keys, error))
         return false;
-    return (run->stop_every_s > 0 && run->stop_s > 0) ||
-           rh_fail(error, RH_ERROR_USAGE,
-                   "--maintenance %s: how often, and how long\nhelp: every=30d,lasts=4h", text);
+    bool moves = m.memory_bytes > 0 && m.link_bytes_per_s > 0, lasts = run->stop_s > 0;
+    bool part = !moves && (m.memory_bytes > 0 || m.link_bytes_per_s > 0 ||
+                           m.dirty_bytes_per_s > 0 || m.packed_frac != 1 ||
+                           m.pack_bytes_per_s > 0 || m.downtime_s != RH_MIGRATION_DOWNTIME_S);
+    if (run->stop_every_s <= 0 || moves == lasts || part)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--maintenance %s: how often, and how long or what is moved meanwhile\n"
+                       "help: every=30d,lasts=4h; or every=30d,moves=512GB,link=25GB/s,dirty=2GB/s",
+                       text);
+    if (moves) {
+        run->moves = m;
+        run->stop_s = fmax(rh_live_migration(&m).stopped_s, 1e-9);
+    }
+    return true;
 }
 
 bool rh_run_words_spot(const char *text, RhSpotWords *out, GError **error)

@@ -64,6 +64,19 @@ static void put_checkpoint(RhJsonWriter *w, const RhRunAnswer *a)
     rh_json_end_object(w);
 }
 
+static void put_moves(RhJsonWriter *w, const RhLiveMigration *moves)
+{
+    if (moves->memory_bytes <= 0)
+        return;
+    RhMigrationTimes t = rh_live_migration(moves);
+    rh_json_begin_object(w, "migration");
+    rh_json_put_int(w, "rounds_count", t.rounds);
+    rh_json_put_number(w, "sent_bytes", t.sent_bytes);
+    rh_json_put_number(w, "moving_s", t.moving_s);
+    rh_json_put_number(w, "stopped_s", t.stopped_s);
+    rh_json_end_object(w);
+}
+
 static void put_phases(RhJsonWriter *w, const GArray *phases)
 {
     rh_json_begin_array(w, "phases");
@@ -155,6 +168,7 @@ char *rh_report_run_over_time_json(const RhRunAnswer *a)
     put_where(w, r);
     put_failures(w, a);
     put_checkpoint(w, a);
+    put_moves(w, &a->run->moves);
     put_changes(w, a->changes);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

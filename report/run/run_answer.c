@@ -251,6 +251,24 @@ static void append_checkpoint(GString *out, const RhRunAnswer *a)
     rh_text_wrap(out, line->str, 4, 79);
 }
 
+/* Appends what moving all machines while they run takes. */
+static void append_moves(GString *out, const RhRunAnswer *a)
+{
+    if (a->run->moves.memory_bytes <= 0)
+        return;
+    RhMigrationTimes t = rh_live_migration(&a->run->moves);
+    g_autofree char *moving = rh_report_duration(t.moving_s),
+                    *stopped = rh_quantity_format(t.stopped_s, RH_QUANTITY_S, 3),
+                    *sent = rh_quantity_format(t.sent_bytes, RH_QUANTITY_BYTES, 3),
+                    *memory = rh_quantity_format(a->run->moves.memory_bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *line = g_strdup_printf(
+        "maintenance: all machines are moved at once, each with %s of memory: %d round%s, %s sent "
+        "in %s, of which %s stop the job; what the links and processors of a move cost steps is "
+        "not counted",
+        memory, t.rounds, t.rounds == 1 ? "" : "s", sent, moving, stopped);
+    rh_text_wrap(out, line, 2, 79);
+}
+
 /* Appends what must be true for a goodput. */
 static void append_goal(GString *out, const RhRunAnswer *a)
 {
@@ -303,6 +321,7 @@ char *rh_report_run_over_time_text(const RhRunAnswer *a)
     g_string_append_c(out, '\n');
     append_failures(out, a);
     append_checkpoint(out, a);
+    append_moves(out, a);
     if (a->result->exact_goodput_frac > 0)
         g_string_append_printf(
             out,

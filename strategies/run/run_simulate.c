@@ -275,6 +275,15 @@ static void change_pool(Walk *w)
     wait_for_nodes(w);
 }
 
+/* Machines are moved with what they have done: nothing is written, and nothing starts anew. */
+static void move(Walk *w)
+{
+    const RhTrainingRun *run = w->state.run;
+    spend(&w->state, RH_RUN_PLANNED, run->stop_s);
+    while (w->stop_s <= w->state.t_s)
+        w->stop_s += run->stop_every_s;
+}
+
 /* A planned stop: all that was done is written first. */
 static void stop(Walk *w)
 {
@@ -343,7 +352,7 @@ static void change(Walk *w)
 {
     RhRunState *s = &w->state;
     if (w->stop_s <= s->t_s)
-        stop(w);
+        s->run->moves.memory_bytes > 0 ? move(w) : stop(w);
     else if (w->pool && rh_node_pool_next_s(w->pool) <= s->t_s)
         change_pool(w);
     else if (s->run->policy->goes_on && (w->waits || rh_events_next_s(s->events) <= s->t_s))

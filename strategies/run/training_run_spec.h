@@ -14,6 +14,7 @@
 
 #include "base/deadline.h"
 #include "base/fact.h"
+#include "strategies/run/live_migration.h"
 #include "strategies/run/spot/spot_trace.h"
 
 typedef enum {
@@ -91,6 +92,8 @@ typedef struct {
     double repair_s; /* until a node that left is back */
     double stop_every_s,
         stop_s; /* planned stops of all: how often by the clock, how long; 0: none */
+    RhLiveMigration
+        moves; /* of all machines, by which such a stop is as short as theirs; memory 0: none */
     const struct RhRunPolicy *policy;
     int32_t hot_spares, cold_spares; /* nodes; hot ones are paid for as long as the run lasts */
     bool spares_endless;             /* a node that left is replaced from a large pool */
