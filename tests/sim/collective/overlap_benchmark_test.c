@@ -48,8 +48,7 @@ static void kernels_share_sms_as_in_the_engine(void)
 static void a_library_that_is_called_goes_on(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("frontera:16", NULL);
-    int32_t members;
-    g_autofree int32_t *gpus = places_of(p, &members);
+    int32_t members = rh_platform_gpus(p);
     RhCollectiveSpec ring = {.op = RH_OP_ALL_GATHER, .algo = RH_ALGO_RING, .bytes = 64e6};
     RhComputeOverlap before = overlap(p, ring, 0);
     RH_CHECK_CLOSE(before.overlap_frac, 1.0 / (members - 1), 0.15);
