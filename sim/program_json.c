@@ -2,7 +2,8 @@
  *
  *   {"schema": "rehearse.program/1", "ranks": 16, "kernel_gap_s": 1e-05, "gap_source": "...",
  *    "labels": ["stage 0", ...],   every text used below, in order of first use; may be left out
- *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes, v_head],
+ *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes, v_head,
+ *                 again],
  *                ...],
  *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
  *    "volumes": [[share, ...],   of uneven all-to-alls; may be left out
@@ -118,8 +119,10 @@ static void put_kernels(RhJsonWriter *w, const RhProgram *p)
             rh_json_put_int(w, NULL, counts[c]);
         rh_json_put_exact(w, NULL, k->flops);
         rh_json_put_exact(w, NULL, k->bytes);
-        if (k->v_head > 0)
+        if (k->v_head > 0 || k->again)
             rh_json_put_int(w, NULL, k->v_head);
+        if (k->again)
+            rh_json_put_bool(w, NULL, true);
         rh_json_end_array(w);
     }
     rh_json_end_array(w);
@@ -357,6 +360,8 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
         k.flops = cell_number(doc, row, &at, 0, FLOPS_MAX);
         k.bytes = cell_number(doc, row, &at, 0, BYTES_MAX);
         k.v_head = at ? (int32_t)cell_int(doc, row, &at, 0, INT32_MAX) : 0;
+        const RhJsonNode *again = at ? next_cell(doc, row, &at) : NULL;
+        k.again = again && rh_json_node_bool(doc, again);
         row_ends(doc, at);
         g_array_append_val(p->kernels, k);
     }

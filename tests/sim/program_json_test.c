@@ -25,7 +25,7 @@ static bool same_kernel(const RhKernel *a, const RhKernel *b)
     return a->cls == b->cls && a->dtype == b->dtype && a->causal == b->causal &&
            a->heads == b->heads && a->kv_heads == b->kv_heads && a->batch == b->batch &&
            a->m == b->m && a->n == b->n && a->k == b->k && a->v_head == b->v_head &&
-           a->flops == b->flops && a->bytes == b->bytes;
+           a->flops == b->flops && a->bytes == b->bytes && a->again == b->again;
 }
 
 static bool same_role(const RhRole *a, const RhRole *b)
@@ -115,6 +115,9 @@ static void check_round_trip(RhProgram *p)
 static void json_keeps_every_bit_of_a_small_program(void)
 {
     g_autoptr(RhProgram) p = two_stages();
+    check_round_trip(p);
+    /* a kernel whose weights the one before has read */
+    g_array_index(p->kernels, RhKernel, p->kernels->len - 1).again = true;
     check_round_trip(p);
     p->gpu_of_rank = g_new(int32_t, 4);
     for (int32_t r = 0; r < 4; r++)
