@@ -49,10 +49,12 @@ static void the_catalogue_is_what_the_makers_say(void)
         int32_t gpus, nics;
         double nvlink, nic;
     } rows[] = {
+        {"aws-g4dn", "t4", 4, 1, 16e9, 6.25e9},
         {"aws-g5", "a10g", 8, 1, 32e9, 12.5e9},
         {"aws-g6", "l4", 8, 1, 32e9, 12.5e9},
         {"aws-g6e", "l40s", 8, 4, 32e9, 12.5e9},
         {"aws-p3", "v100-sxm-32", 8, 1, 150e9, 12.5e9},
+        {"aws-p3-2xlarge", "v100-sxm-16", 1, 1, 450e9, 1.25e9},
         {"aws-p4d", "a100-sxm-40", 8, 4, 300e9, 12.5e9},
         {"aws-p4de", "a100-sxm-80", 8, 4, 300e9, 12.5e9},
         {"aws-p5", "h100-sxm", 8, 8, 450e9, 50e9},
