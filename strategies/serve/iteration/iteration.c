@@ -389,6 +389,21 @@ static double chunks_s(const RhIterations *it, const Parts *p)
     return p->chunks_s / it->server->prompt_frac.value;
 }
 
+/* Kernels of a layer as the operators of Llama-3.1-70B list them, whose launch a server's constant is of; and those of
+ * an expert that is a module of its own (DeepSpeed, moe/experts.py: two products with an activation between them). */
+#define LAYER_KERNELS  11
+#define EXPERT_KERNELS 3
+
+/* Layers' worth of launches that experts add where each is called by itself, whether tokens came to it or not. */
+static double expert_layers(const RhIterations *it)
+{
+    double kernels = 0;
+    for (int32_t k = 0; it->server->experts_apart && k < it->model->kinds_count; k++)
+        kernels +=
+            EXPERT_KERNELS * (double)it->layers[k] * it->model->kinds[k].experts / it->pool.ep;
+    return kernels / LAYER_KERNELS;
+}
+
 /* Time to launch the kernels of an iteration one by one, by the server's default or, where the
  * deployment says which iterations graphs hold, without a graph. Ranks wait for each other in every
  * layer, so the slowest host counts. */
@@ -398,7 +413,8 @@ static double launch_s(const RhIterations *it)
     bool eager = it->pool.graphs != RH_GRAPHS_AUTO;
     double layer_s = (eager ? s->eager_launch_s : s->launch_s).value,
            rank_s = (eager ? s->rank_eager_launch_s : s->rank_launch_s).value;
-    return (layer_s + rank_s * log2(it->pool.tp)) * it->model->layers_count / it->pool.pp;
+    double layers = (double)it->model->layers_count / it->pool.pp + expert_layers(it);
+    return (layer_s + rank_s * log2(it->pool.tp)) * layers;
 }
 
 /* Time to launch an iteration that only decodes: graphs hold it, unless there are none. */
