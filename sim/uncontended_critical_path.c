@@ -66,6 +66,43 @@ static void add_collectives(Walk *w)
 
 /* --- costs --- */
 
+/* May groups of this pattern lie differently on nodes, or under switches? */
+static bool instances_differ(const Walk *w, const RhGroup *g)
+{
+    int32_t each = w->platform->gpus_per_node;
+    bool nodes = each % MAX(g->lap, 1) == 0 || (g->lap % each == 0 && w->platform->tiers_count < 2);
+    return g->lap > 0 &&
+           (!nodes || !rh_platform_nodes_alike(w->platform, w->platform->nodes_count));
+}
+
+/* Seconds of the task's schedule among the group of this rank, alone on all links; negative on
+ * error. */
+static double alone_s(const Walk *w, const RhTask *task, int32_t rank, GError **error)
+{
+    int32_t members = rh_program_group(w->program, task->group)->size;
+    RhStride all = {1, members};
+    g_autoptr(RhProgram) one = rh_program_new(members);
+    int32_t group = rh_program_add_group(one, "alone", &all, 1);
+    one->gpu_of_rank = rh_group_gpus(w->program, task->group, rank);
+    g_autoptr(RhSchedule) schedule =
+        rh_schedule_of_task(w->program, task, w->platform, one->gpu_of_rank, error);
+    return schedule ? rh_schedule_time_s(schedule, one, w->platform, group, -1) : -1;
+}
+
+/* Shortest time of the task's groups in a role, as of messages. */
+static double least_alone_s(const Walk *w, int32_t role_index, const RhTask *task, GError **error)
+{
+    const RhGroup *g = rh_program_group(w->program, task->group);
+    const RhRole *role = rh_program_role(w->program, role_index);
+    double least_s = HUGE_VAL;
+    for (int32_t i = 0; i < role->ranks_count && least_s > 0; i++) {
+        int32_t rank = rh_role_rank(role, i), first;
+        if (rh_group_place(g, rank, &first) == 0)
+            least_s = MIN(least_s, alone_s(w, task, rank, error));
+    }
+    return least_s;
+}
+
 static bool collective_time(Walk *w, int32_t role, const RhTask *task, double *time_s,
                             GError **error)
 {
@@ -74,7 +111,12 @@ static bool collective_time(Walk *w, int32_t role, const RhTask *task, double *t
     int32_t fresh = (int32_t)w->collective_s->len;
     uint64_t whose = (uint64_t)task->volumes << 32 | (uint64_t)role;
     int32_t at = *rh_map64_at(w->collective_known, rh_mix64(key, whose), fresh);
-    if (at == fresh) {
+    if (at == fresh && instances_differ(w, rh_program_group(w->program, task->group))) {
+        double s = least_alone_s(w, role, task, error);
+        if (s < 0)
+            return false;
+        g_array_append_val(w->collective_s, s);
+    } else if (at == fresh) {
         g_autofree int32_t *gpus =
             rh_group_gpus(w->program, task->group, rh_program_role(w->program, role)->first_rank);
         g_autoptr(RhSchedule) schedule =

@@ -10,6 +10,7 @@ char *rh_knob_title_expert_tensor(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_context(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_slice(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_cut_stages(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_local_replicas(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_halo(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_overlap(const RhKnob *knob, const RhLayout *l);

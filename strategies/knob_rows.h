@@ -50,6 +50,12 @@ RH_KNOB(int32_t, cp_stages, .key = "cpstages", .high = RH_LAYOUT_DEGREE_MAX, .qu
         .about =
             "only the first stage is cut over cp GPUs, stages behind it run on one each, which "
             "gathers the tiles; 0: all stages are cut")
+RH_KNOB(int32_t, local_dp, .key = "localdp", .low = 1, .high = RH_LAYOUT_DEGREE_MAX, .otherwise = 1,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_local_replicas,
+        .part = 29, .example = "localdp=2",
+        .about =
+            "with cpstages: stages behind the cut ones run on 2 GPUs each, which share out the "
+            "pictures of a micro-batch")
 RH_KNOB(RhHalo, halo, .key = "halo", .names = halo_names, .high = RH_HALO_LAST - 1, .quiet = true,
         .column = RH_COLUMN_VARIES, .title = rh_knob_title_halo, .part = 31,
         .wide = rh_knob_next_halo, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
@@ -212,7 +218,8 @@ RH_KNOB(
     RhPartition, partition, .key = "partition", .names = partition_names,
     .high = RH_PARTITION_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
     .title = rh_knob_title_partition, .variant = true, .walk = 65, .next = rh_knob_next_partition,
-    .given = RH_KNOB_BIT(pp) | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(cp) | RH_KNOB_BIT(cp_stages),
+    .given = RH_KNOB_BIT(pp) | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(cp) | RH_KNOB_BIT(cp_stages) |
+             RH_KNOB_BIT(local_dp),
     .part = 65, .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET,
     .example = "partition=work",
     .about = "layers to stages: even; uniform (embedding, norm and head as layers); parameters (as "

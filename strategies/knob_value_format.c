@@ -43,6 +43,12 @@ char *rh_knob_title_cut_stages(const RhKnob *knob, const RhLayout *l)
                               : NULL;
 }
 
+char *rh_knob_title_local_replicas(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->local_dp > 1 ? g_strdup_printf("%d GPUs a stage behind", l->local_dp) : NULL;
+}
+
 char *rh_knob_title_halo(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;

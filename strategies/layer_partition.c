@@ -154,8 +154,8 @@ static double *slowness_new(const RhProblem *c, const RhLayout *l, RhPartition b
         slow[g] = own[differ ? rh_platform_device_of(c->platform, first) : 0];
         for (int32_t gpu = first; differ && gpu < first + each; gpu++)
             slow[g] = fmax(slow[g], own[rh_platform_device_of(c->platform, gpu)]);
-        if (by == RH_PARTITION_WORK && l->cp_stages > 0 && g < l->cp_stages)
-            slow[g] /= l->cp;
+        if (by == RH_PARTITION_WORK && l->cp_stages > 0)
+            slow[g] /= g < l->cp_stages ? l->cp : l->local_dp;
     }
     return slow;
 }

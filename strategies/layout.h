@@ -97,10 +97,10 @@ static inline bool rh_stages_unequal(const RhLayout *l)
     return rh_layout_cut_stages(l) < l->pp;
 }
 /* Ranks of one replica, over all stages. MPI4DL counts them alike: split + the tiles of spatial parts -
- * their number (github.com/OSU-Nowlab/MPI4DL 998d9ad, src/torchgems/comm.py). */
+ * their number + (local-DP - 1) for each of the others (github.com/OSU-Nowlab/MPI4DL 998d9ad, src/torchgems/comm.py). */
 static inline int64_t rh_layout_replica_ranks(const RhLayout *l)
 {
     int32_t cut = rh_layout_cut_stages(l);
-    return (int64_t)l->tp * ((int64_t)cut * l->cp + (l->pp - cut));
+    return (int64_t)l->tp * ((int64_t)cut * l->cp + (int64_t)(l->pp - cut) * l->local_dp);
 }
 bool rh_layout_equal(const RhLayout *a, const RhLayout *b);

@@ -127,6 +127,8 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
         l->halo = RH_HALO_STEP;
     if (l->cp_stages > 0)
         l->order = RH_ORDER_TP_PP_DP;
+    else
+        l->local_dp = 1;
 }
 
 /* Copies a layout without the unused entries of its lists: most layouts list no layers, and a

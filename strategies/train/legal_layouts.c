@@ -368,13 +368,13 @@ static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
     if (ranks == c->job.gpus)
         return true;
     if (l->cp_stages > 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "cpstages=%d: a replica of %d stages, %d of them on cp%d ranks, has "
-                       "%" G_GINT64_FORMAT " ranks, dp%d of them %" G_GINT64_FORMAT
-                       ", not %d GPUs\n"
-                       "help: GPUs that are a multiple of a replica's ranks, or other numbers",
-                       l->cp_stages, l->pp, l->cp_stages, l->cp, rh_layout_replica_ranks(l), l->dp,
-                       ranks, c->job.gpus);
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "cpstages=%d: a replica of %d stages, %d of them on cp%d ranks, others on %d, has "
+            "%" G_GINT64_FORMAT " ranks, dp%d of them %" G_GINT64_FORMAT ", not %d GPUs\n"
+            "help: GPUs that are a multiple of a replica's ranks, or other numbers",
+            l->cp_stages, l->pp, l->cp_stages, l->cp, l->local_dp, rh_layout_replica_ranks(l),
+            l->dp, ranks, c->job.gpus);
     return rh_fail(error, RH_ERROR_USAGE,
                    "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d %s\n"
                    "note: tp x pp x cp must divide %d; dp, left out, is what they leave",
@@ -446,8 +446,8 @@ static bool rest_legal(const RhProblem *c, const RhLayout *l)
 
 #define GRID                                                                                       \
     (RH_KNOB_BIT(tp) | RH_KNOB_BIT(pp) | RH_KNOB_BIT(dp) | RH_KNOB_BIT(cp) |                       \
-     RH_KNOB_BIT(ulysses) | RH_KNOB_BIT(slice) | RH_KNOB_BIT(cp_stages) | RH_KNOB_BIT(halo) |      \
-     RH_KNOB_BIT(ep) | RH_KNOB_BIT(etp))
+     RH_KNOB_BIT(ulysses) | RH_KNOB_BIT(slice) | RH_KNOB_BIT(cp_stages) | RH_KNOB_BIT(local_dp) |  \
+     RH_KNOB_BIT(halo) | RH_KNOB_BIT(ep) | RH_KNOB_BIT(etp))
 #define SCHEDULE (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(overlap))
 #define SLOTS    (SCHEDULE | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(stage_layers_count))
 

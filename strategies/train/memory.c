@@ -404,7 +404,7 @@ RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhSt
 static void memory_of_part(const RhProblem *c, const RhLayout *layout,
                            const RhPipelineProfile *profile, int32_t first, RhTrainMemory *out)
 {
-    RhLayout l = rh_part_layout(layout, first);
+    RhLayout l = rh_part_layout(c, layout, first);
     g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, &l);
     RhGradientBytes gradients = rh_gradients_each(c, &l);
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, &l);

@@ -268,7 +268,7 @@ double rh_train_tasks(const RhProblem *c, const RhLayout *layout)
 {
     double sum = 0;
     for (int32_t stage = 0; stage < layout->pp; stage = rh_part_end(layout, stage)) {
-        RhLayout l = rh_part_layout(layout, stage);
+        RhLayout l = rh_part_layout(c, layout, stage);
         g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, &l);
         g_autoptr(RhLayerOps) items = rh_layer_ops_new(&l, model_cost);
         sum += tasks_of(model_cost, items, &l, stage, rh_part_end(layout, stage));
@@ -291,7 +291,7 @@ static bool small_enough(double tasks, GError **error)
 static void begin_part(RhBuild *b, const RhLayout *layout, int32_t stage)
 {
     g_autofree int32_t *layers = g_new(int32_t, layout->pp * layout->vpp);
-    b->part = rh_part_layout(layout, stage);
+    b->part = rh_part_layout(b->c, layout, stage);
     b->layout = &b->part;
     b->model_cost = rh_model_cost_new(b->c, b->layout);
     b->items = rh_layer_ops_new(b->layout, b->model_cost);
@@ -342,15 +342,16 @@ static void add_groups(RhBuild *b, int32_t stage)
         b->mirrored = b->groups[RH_GROUP_MIRRORED];
 }
 
-/* Volumes between n tiles and the rank behind them, which is the last member: each tile sends its
- * part of the picture, or gets its part of the gradient. */
-static int32_t join_volumes(RhProgram *p, int32_t tiles, bool back)
+/* Volumes between n tiles and the ranks behind them, which are the last members: each tile sends every
+ * one its part of that one's pictures, or gets its part of their gradients. */
+static int32_t join_volumes(RhProgram *p, int32_t tiles, int32_t behind, bool back)
 {
-    int32_t members = tiles + 1, count = members * members;
-    g_autofree double *shares = g_new0(double, count);
+    int32_t members = tiles + behind;
+    g_autofree double *shares = g_new0(double, members *members);
     for (int32_t tile = 0; tile < tiles; tile++)
-        shares[back ? tiles * members + tile : tile * members + tiles] = 1.0 / tiles;
-    return rh_program_add_volumes(p, shares, count);
+        for (int32_t rank = tiles; rank < members; rank++)
+            shares[back ? rank * members + tile : tile * members + rank] = 1.0 / tiles / behind;
+    return rh_program_add_volumes(p, shares, members * members);
 }
 
 /* Adds the exchange of a part's last stage with the next part: tiles are gathered, their gradients
@@ -364,7 +365,7 @@ static void add_join(RhBuild *b, const RhLayout *layout, int32_t stage)
     for (int back = 0; back < 2; back++) {
         const char *label = back ? "join, back" : "join, forward";
         b->join[back].group = rh_grid_add_join(layout, b->program, stage, label);
-        b->join[back].volumes = join_volumes(b->program, tiles, back);
+        b->join[back].volumes = join_volumes(b->program, tiles, layout->local_dp, back);
         b->join[back].bytes = tiles * rh_boundary_message_bytes(&b->messages[stage], back);
     }
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "strategies/layer_partition.h"
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
@@ -152,21 +153,43 @@ int32_t rh_part_end(const RhLayout *l, int32_t stage)
     return stage < cut ? cut : l->pp;
 }
 
-RhLayout rh_part_layout(const RhLayout *l, int32_t stage)
+/* The layout with the width of a stage; where ranks share out the pictures of a micro-batch, they have
+ * the places of context ranks. */
+static RhLayout as_wide(const RhLayout *l, int32_t stage)
 {
     RhLayout own = *l;
     own.cp_stages = 0;
+    own.local_dp = 1;
     if (stage >= rh_layout_cut_stages(l)) {
-        own.cp = 1;
+        own.cp = l->local_dp;
         own.slice = RH_SLICE_NONE;
         own.halo = RH_HALO_STEP;
     }
     return own;
 }
 
+RhLayout rh_part_layout(const RhProblem *c, const RhLayout *l, int32_t stage)
+{
+    RhLayout own = as_wide(l, stage);
+    int32_t layers[G_N_ELEMENTS(own.stage_layers)];
+    if (stage >= rh_layout_cut_stages(l)) {
+        own.cp = 1;
+        own.dp *= l->local_dp;
+        own.microbatch /= l->local_dp;
+    }
+    if (l->cp_stages == 0 || l->partition != RH_PARTITION_WORK)
+        return own;
+    rh_partition_layers(c, l, layers); /* by all stages' widths */
+    own.partition = RH_PARTITION_EVEN;
+    own.stage_layers_count = l->pp;
+    for (int32_t g = 0; g < l->pp; g++)
+        own.stage_layers[g] = (int16_t)layers[g];
+    return own;
+}
+
 RhGrid rh_part_grid(const RhLayout *l, int32_t stage)
 {
-    RhLayout own = rh_part_layout(l, stage);
+    RhLayout own = as_wide(l, stage);
     RhGrid g = rh_grid(&own);
     if (l->cp_stages == 0)
         return g;

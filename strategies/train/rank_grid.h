@@ -70,9 +70,9 @@ typedef struct {
 RhGrid rh_grid(const RhLayout *layout);
 /* Returns the first stage of the next part after this one's; pp: there is none. */
 int32_t rh_part_end(const RhLayout *layout, int32_t stage);
-/* Returns the layout that the ranks of a stage have: the whole one's, with the stage's width and all
- * stages alike. Returns the stage's grid. */
-RhLayout rh_part_layout(const RhLayout *layout, int32_t stage);
+/* Returns the layout that the ranks of a stage have: the whole one's, layers dealt out as there, with
+ * the stage's width and all stages alike. Returns the stage's grid. */
+RhLayout rh_part_layout(const RhProblem *c, const RhLayout *layout, int32_t stage);
 RhGrid rh_part_grid(const RhLayout *layout, int32_t stage);
 /* Can the layout's step depend on the order of its ranks? It cannot if a replica's part of a stage
  * fills whole nodes that are all alike: then orders name the same nodes differently. */

@@ -418,6 +418,31 @@ static void such_a_group_begins_again_after_its_period(void)
     CU_ASSERT_FALSE(rh_program_check(p, NULL));
 }
 
+/* Pairs of the first four of every five ranks from rank 1 on, and the fives' same places. */
+static void a_group_begins_again_with_its_lap(void)
+{
+    static const int32_t places[] = {-1, 0, 1, 0, 1, -1, 0, 1, 0, 1, -1, 0};
+    g_autoptr(RhProgram) p = rh_program_new(12);
+    RhStride pair = {1, 2}, across[] = {{1, 4}, {5, 2}};
+    int32_t pairs = rh_program_add_group(p, "pairs", &pair, 1), members[8];
+    int32_t both = rh_program_add_group(p, "both", across, 2);
+    for (int32_t g = 0; g < 2; g++) {
+        rh_program_shift_group(p, g, 1);
+        rh_program_lap_group(p, g, 5, 4);
+    }
+    for (int32_t rank = 0; rank < 12; rank++)
+        CU_ASSERT_EQUAL(rh_group_members(rh_program_group(p, pairs), rank, members), places[rank]);
+    CU_ASSERT_EQUAL(rh_group_members(rh_program_group(p, both), 8, members), 6);
+    CU_ASSERT_TRUE(members[0] == 1 && members[3] == 4 && members[4] == 6 && members[7] == 9);
+    CU_ASSERT_EQUAL(rh_group_members(rh_program_group(p, both), 5, members), -1);
+    CU_ASSERT_TRUE(rh_program_check(p, NULL));
+    group(p)->held = 3; /* of which the second pair would be half */
+    CU_ASSERT_FALSE(rh_program_check(p, NULL));
+    group(p)->held = 4;
+    g_array_index(p->groups, RhGroup, both).lap = 3; /* not that far apart */
+    CU_ASSERT_FALSE(rh_program_check(p, NULL));
+}
+
 BREAKS(across_op, task(p, 6)->op = RH_OP_REDUCE_SCATTER)
 BREAKS(across_bytes, task(p, 7)->bytes++)
 BREAKS(across_algo, task(p, 1)->algo = RH_ALGO_TREE)
@@ -503,6 +528,7 @@ int main(void)
                    {"a_role_that_holds_half_of_a_group_is_refused",
                     a_role_that_holds_half_of_a_group_is_refused},
                    {"a_group_may_join_first_and_last_role", a_group_may_join_first_and_last_role},
+                   {"a_group_begins_again_with_its_lap", a_group_begins_again_with_its_lap},
                    {"such_a_group_begins_again_after_its_period",
                     such_a_group_begins_again_after_its_period},
                    {"such_a_group_is_called_alike_by_all_its_roles",

@@ -64,6 +64,7 @@ static void check_same_tables(const RhProgram *a, const RhProgram *b)
         const RhGroup *x = rh_program_group(a, i), *y = rh_program_group(b, i);
         CU_ASSERT_TRUE(x->label == y->label && x->size == y->size &&
                        x->spans_count == y->spans_count && x->origin == y->origin &&
+                       x->lap == y->lap && x->held == y->held &&
                        same_spans(x->spans, y->spans, x->spans_count) &&
                        memcmp(x->periods, y->periods, sizeof x->periods) == 0);
     }

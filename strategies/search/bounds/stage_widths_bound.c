@@ -14,12 +14,12 @@ typedef struct {
 
 static void time_part(RhBoundCache *cache, const RhLayout *layout, int32_t first, StageTimes *out)
 {
-    RhLayout l = rh_part_layout(layout, first);
+    RhLayout l = rh_part_layout(cache->c, layout, first);
     RhShardCost *shard = rh_bound_shard(cache, &l);
     const RhLayerOps *items = rh_bound_passes(shard);
     for (int32_t stage = first; stage < rh_part_end(layout, first); stage++) {
         g_autoptr(RhStageProgram) program = rh_stage_program_new(shard->model_cost, &l, stage);
-        RhKernelSums sums = {.seconds = {0}};
+        RhKernelSums sums = {.flops = 0};
         rh_stage_program_add_kernels(program, items, &sums);
         out[stage] = (StageTimes){
             sums.seconds[RH_PHASE_FORWARD],

@@ -111,6 +111,8 @@ static bool part_legal(const RhProblem *c, const RhLayout *l, GError **error)
                            error);
     if (l->vpp > 1 || schedule->turns || schedule->splits_backward)
         return refuse_part(l, "such a pipeline runs schedule=1f1b and gpipe", error);
+    if (l->pp > (int32_t)G_N_ELEMENTS(l->stage_layers))
+        return refuse_part(l, "such a pipeline has 256 stages at most", error);
     if (l->tp > 1)
         return refuse_part(l, "tiles of tensor ranks are not joined\nnote: valid tp: 1", error);
     if (l->zero > 0 || l->codec != RH_CODEC_NONE || c->stack->gradient_norm)
@@ -118,6 +120,8 @@ static bool part_legal(const RhProblem *c, const RhLayout *l, GError **error)
                            "stages have unequal numbers of replicas, over which no states are "
                            "shared out, and no norm is summed\nnote: valid zero: 0",
                            error);
+    if (l->microbatch % l->local_dp != 0)
+        return refuse_part(l, "localdp does not divide the pictures of a micro-batch", error);
     if (rh_train_copies(l))
         return refuse_part(l, "states and activations stay on the GPU", error);
     if (l->recomputed_layers_count != 0)

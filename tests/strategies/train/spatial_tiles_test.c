@@ -65,6 +65,32 @@ static void edges_have_the_bytes_that_windows_reach_over(void)
     }
 }
 
+/* ResNet-18's first layer is a 7 x 7 window of stride 2 and a 3 x 3 pool: a place of its output sees
+ * 2 x 1 + 3 beyond the tile; its blocks are two 3 x 3 windows, of which the first makes a place more
+ * on either side. Edges come once a layer. */
+static void edges_of_a_layer_come_once(void)
+{
+    static const char layout[] = "cp4,slice=vertical,halo=layer,zero0";
+    g_auto(TrainKit) k = pictures("resnet-18", "h100-sxm:4x1", 1);
+    g_autoptr(RhProgram) p = train_build(&k, layout);
+    g_autoptr(RhProgram) each = train_build(&k, "cp4,slice=vertical,zero0");
+    const char *label;
+    RH_CHECK_CLOSE(shift_bytes(p, 0, &label), 5 * 1024 * 3 * 2, 1e-12);
+    RH_CHECK_CLOSE(shift_bytes(p, 2, &label), 2 * 256 * 64 * 2, 1e-12);
+    double wide = 0; /* forward, backward of both kinds; the pictures have no gradient */
+    wide += 2 * (2.0 * 512 * 2 * 64) * 3 * 49;
+    for (int32_t stage = 0; stage < 4; stage++) {
+        double side = 256 >> stage, out = 64 << stage, in = stage > 0 ? out / 2 : out;
+        wide += 3 * (2.0 * side * 2 * out) * 9 * (in + out); /* of both blocks' first windows */
+    }
+    RH_CHECK_CLOSE(train_kernel_flops(p, RH_KERNEL_GEMM),
+                   train_kernel_flops(each, RH_KERNEL_GEMM) + wide, 1e-9);
+    RhLayout l = train_layout(&k, layout);
+    RH_CHECK_CLOSE(rh_train_memory(&k.c, &l).peak_bytes,
+                   rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM).peak_bytes, 1e-12);
+    RH_CHECK_CLOSE(train_step_s(&k.c, &l, false), train_step_s(&k.c, &l, true), 1e-9);
+}
+
 static double flops_of(const TrainKit *k, const char *layout)
 {
     g_autoptr(RhProgram) p = train_build(k, layout);
@@ -196,6 +222,7 @@ int main(void)
         (RhTest[]){
             {"edges_have_the_bytes_that_windows_reach_over",
              edges_have_the_bytes_that_windows_reach_over},
+            {"edges_of_a_layer_come_once", edges_of_a_layer_come_once},
             {"tiles_do_the_work_of_the_picture", tiles_do_the_work_of_the_picture},
             {"a_tile_keeps_its_part_of_activations", a_tile_keeps_its_part_of_activations},
             {"folded_is_unfolded_and_no_bound_is_above", folded_is_unfolded_and_no_bound_is_above},
