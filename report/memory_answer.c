@@ -123,12 +123,12 @@ static void append_job(GString *out, const RhMemoryFit *f)
         rh_model_sees_pictures(f->q->c->model)
             ? g_strdup_printf("%s pictures a step", batch)
             : g_strdup_printf("%s samples of %s tokens a step", batch, tokens);
-    g_autofree char *shared = rh_report_sharing(job);
+    g_autofree char *shared = rh_report_sharing(job), *pairs = rh_report_preference(job);
     int32_t gpus = rh_job_gpus(job);
     g_autofree char *line = g_strdup_printf(
-        "job: %s on %d GPU%s of %s%s, %s, %s, framework %s%s", f->q->c->model->name, gpus,
+        "job: %s on %d GPU%s of %s%s, %s, %s, framework %s%s%s", f->q->c->model->name, gpus,
         gpus == 1 ? "" : "s", f->q->platform_spec, shared, samples, job->recipe->name,
-        f->q->c->stack->name, job->lora.rank > 0 ? ", LoRA" : "");
+        f->q->c->stack->name, job->lora.rank > 0 ? ", LoRA" : "", pairs);
     rh_text_wrap(out, line, 2, 79);
     append_assumed(out, f);
     if (f->q->hardware->profile) {

@@ -92,6 +92,8 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
 void rh_report_job(GString *out, const RhQuestion *q);
 /* Returns ", 4 processes on each (mps)", or "" where a process has a GPU to itself; caller frees. */
 char *rh_report_sharing(const RhJob *job);
+/* ", DPO: a sample is a pair", "" for other jobs. Caller frees. */
+char *rh_report_preference(const RhJob *job);
 /* Returns the layout in words, with the layers of each pipeline stage: "tp2 pp8 ..., ZeRO-1; layers per stage: 11, 10 (6
  * times), 9". Caller frees. */
 char *rh_report_layout_title(const RhProblem *c, const RhLayout *layout);

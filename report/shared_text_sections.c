@@ -219,14 +219,6 @@ void rh_report_next(GString *out, const RhReportStyle *style, const char *exampl
     g_string_append_printf(out, "rehearse explain %s%s\n", path ? path : example, rank);
 }
 
-char *rh_report_sharing(const RhJob *job)
-{
-    if (!rh_clients_share(&job->clients))
-        return g_strdup("");
-    return g_strdup_printf(", %d processes on each (%s)", job->clients.count,
-                           rh_clients_kind_name(job->clients.kind));
-}
-
 void rh_report_job(GString *out, const RhQuestion *q)
 {
     const RhJob *job = &q->c->job;
@@ -239,11 +231,12 @@ void rh_report_job(GString *out, const RhQuestion *q)
     g_autofree char *samples = rh_model_sees_pictures(q->c->model)
                                    ? g_strdup_printf("%s pictures a step", batch)
                                    : g_strdup_printf("%s x %s tokens a step", batch, tokens);
-    g_autofree char *shared = rh_report_sharing(job);
-    g_autofree char *line = g_strdup_printf(
-        "job: %s on %s GPU%s of %s%s, %s, %s, framework %s%s%s", q->c->model->name, gpus,
-        rh_job_gpus(job) == 1 ? "" : "s", q->hardware->name, shared, samples, job->recipe->name,
-        q->c->stack->name, stack_chosen(q), changed ? ", its constants changed by --set" : "");
+    g_autofree char *shared = rh_report_sharing(job), *pairs = rh_report_preference(job);
+    g_autofree char *line =
+        g_strdup_printf("job: %s on %s GPU%s of %s%s, %s, %s, framework %s%s%s%s",
+                        q->c->model->name, gpus, rh_job_gpus(job) == 1 ? "" : "s",
+                        q->hardware->name, shared, samples, job->recipe->name, q->c->stack->name,
+                        stack_chosen(q), changed ? ", its constants changed by --set" : "", pairs);
     rh_text_wrap(out, line, 2, 79);
     if (q->hardware->profile) {
         g_autofree char *profile = g_strconcat("profile: ", q->hardware->profile, NULL);

@@ -1,6 +1,7 @@
 #pragma once
 /* A problem: the model that is trained, the platform, the software, and the work of a step. */
 #include "platforms/shared_gpus.h"
+#include "strategies/preference_training.h"
 #include "strategies/sample_loading.h"
 #include "strategies/software_stack.h"
 #include "workloads/adam_moments.h"
@@ -25,6 +26,7 @@ typedef struct {
     RhDocuments documents;        /* that samples are made of; settled */
     RhLora lora;                  /* adapters, which alone are trained; rank 0: all weights are */
     const RhFrozenFormat *frozen; /* of layers' weights beside adapters; NULL: the recipe's */
+    RhPreference preference;      /* pairs of sequences; not NONE: `documents` are their halves */
     bool narrow_weights;   /* layers' weights are held and gathered in the recipe's format alone */
     bool narrow_attention; /* attention's core reads fp8, as linear layers do or less */
     bool accumulates;      /* a step only adds up gradients: replicas exchange nothing */
@@ -37,6 +39,12 @@ typedef struct {
 static inline int32_t rh_job_gpus(const RhJob *job)
 {
     return rh_clients_share(&job->clients) ? job->gpus / job->clients.count : job->gpus;
+}
+
+/* Is every forward run by a frozen reference, too? */
+static inline bool rh_job_has_reference(const RhJob *job)
+{
+    return job->preference == RH_PREFERENCE_DPO;
 }
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform), with

@@ -540,6 +540,18 @@ bool rh_model_makes_tokens(const RhModel *m)
            !rh_model_sees_pictures(m);
 }
 
+bool rh_model_score(RhModel *m, GError **error)
+{
+    if (m->lm_head != &rh_head || !rh_model_makes_tokens(m))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "preference=reward: %s makes no tokens, whose head a score could replace",
+                       m->name);
+    m->lm_head = &rh_score_head;
+    m->tied_embeddings = false;
+    m->head_width = 0;
+    return true;
+}
+
 void rh_model_free(RhModel *model)
 {
     if (model == NULL)

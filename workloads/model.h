@@ -177,6 +177,10 @@ bool rh_model_shares_layers(const RhModel *model);
  * of a second embedding? */
 bool rh_model_reads_beside(const RhModel *model);
 
+/* Makes a reward model of one that makes tokens: a score in place of the output matrix.
+ * RH_ERROR_USAGE where it makes none. */
+bool rh_model_score(RhModel *model, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Does it make one token after another? Models whose queries see later tokens, and those of pictures, are asked
  * once: a pass answers. */
 bool rh_model_makes_tokens(const RhModel *model);

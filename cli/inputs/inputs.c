@@ -193,6 +193,19 @@ static bool apply_sets(RhInputs *in, const RhInputsSpec *spec, GError **error)
     return true;
 }
 
+/* Halves the samples of preference training; a reward model gets its head. */
+static bool apply_preference(RhInputs *in, GError **error)
+{
+    RhJob *job = &in->c.job;
+    if (job->preference == RH_PREFERENCE_NONE || !in->model)
+        return true;
+    if (!rh_preference_halve(&job->documents, job->sequence, error)) {
+        g_prefix_error(error, "--set ");
+        return false;
+    }
+    return job->preference != RH_PREFERENCE_REWARD || rh_model_score(in->model, error);
+}
+
 RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
 {
     g_autoptr(RhInputs) in = g_new0(RhInputs, 1);
@@ -205,6 +218,8 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
                         .recipe = rh_recipe_by_name(spec->dtype)};
     g_autoptr(RhPlatform) before = rh_platform_copy(in->hardware);
     if (!apply_sets(in, spec, error))
+        return NULL;
+    if (!apply_preference(in, error))
         return NULL;
     rh_documents_settle(&in->c.job.documents, in->c.job.sequence, (uint64_t)spec->seed);
     if (!spec->silent)

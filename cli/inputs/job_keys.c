@@ -124,6 +124,13 @@ static bool set_lora_base(RhJob *job, const char *value, GError **error)
                    RH_FROZEN_FORMAT_CHOICES);
 }
 
+static bool set_preference(RhJob *job, const char *value, GError **error)
+{
+    return rh_preference_by_name(value, &job->preference) ||
+           rh_fail(error, RH_ERROR_USAGE, "--set preference: \"%s\" is not one of %s", value,
+                   RH_PREFERENCE_CHOICES);
+}
+
 static bool set_clients(RhJob *job, const char *value, GError **error)
 {
     int64_t count = 0;
@@ -193,6 +200,7 @@ static const struct {
                 {"experts_capacity", set_capacity},
                 {"documents", set_documents},
                 {"packing", set_packing},
+                {"preference", set_preference},
                 {"lora.rank", set_lora_rank},
                 {"lora.modules", set_lora_modules},
                 {"lora.base", set_lora_base}};

@@ -17,6 +17,7 @@ enum {
     JOB_TWICE,                   /* 0: their scales are not quantized, too */
     JOB_EIGHT,                   /* moments of 8 bits */
     JOB_SAID_HALF,               /* JOB_HALF, by a word other than "auto" */
+    JOB_PREFERENCE,              /* RhPreference */
     JOB_DEEPSPEED,               /* 1: DeepSpeed shares out what is shared out */
 };
 
@@ -198,6 +199,19 @@ static void read_eight_bits(RhLaunchReading *r, const char *text)
 /* Reads what is trained for: all but next tokens of one model needs more than is simulated. */
 static void read_stage(RhLaunchReading *r, const char *text)
 {
+    static const struct {
+        const char *said;
+        RhPreference means;
+    } pairs[] = {{"dpo", RH_PREFERENCE_DPO},
+                 {"ipo", RH_PREFERENCE_DPO},
+                 {"rm", RH_PREFERENCE_REWARD},
+                 {"orpo", RH_PREFERENCE_FREE},
+                 {"simpo", RH_PREFERENCE_FREE}};
+    for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++)
+        if (strcmp(text, pairs[i].said) == 0) {
+            r->job[JOB_PREFERENCE] = MAX(r->job[JOB_PREFERENCE], (int64_t)pairs[i].means);
+            return;
+        }
     if (rh_launch_read_switch(text) && strcmp(text, "sft") != 0 && strcmp(text, "pt") != 0)
         rh_launch_tell(r,
                        "%s %s: a step of supervised fine-tuning is simulated; the passes and the "
@@ -247,6 +261,21 @@ static void read_targets(RhLaunchReading *r, const char *text)
             g_string_append_printf(out, "%s%s", out->len > 0 ? "+" : "", names[i].module);
     g_free(r->texts[0]);
     r->texts[0] = out->len > 0 ? g_strdup(out->str) : NULL;
+}
+
+/* Trainers say the tokens of one sequence, and a sample is a pair. */
+static void finish_preference(RhLaunchReading *r)
+{
+    static const char *const words[RH_PREFERENCE_LAST] = {
+        [RH_PREFERENCE_DPO] = "preference=dpo",
+        [RH_PREFERENCE_REWARD] = "preference=reward",
+        [RH_PREFERENCE_FREE] = "preference=reference-free"};
+    int64_t preference = r->job[JOB_PREFERENCE], *tokens = &r->job[RH_JOB_FIELD_SEQUENCE];
+    if (preference <= RH_PREFERENCE_NONE)
+        return;
+    g_ptr_array_add(r->sets, g_strdup(words[preference]));
+    *tokens = *tokens > 0 ? 2 * *tokens : *tokens;
+    rh_launch_tell(r, "a sample is a pair of sequences, and --seq counts the tokens of both");
 }
 
 static void finish_adapters(RhLaunchReading *r)
@@ -314,6 +343,7 @@ void rh_trainer_finish(RhLaunchReading *r)
         r->job[RH_JOB_FIELD_ACCUMULATION] = 1;
     finish_batch(r);
     finish_adapters(r);
+    finish_preference(r);
     bool peft = strcmp(r->framework->name, "peft") == 0;
     if (peft && r->job[JOB_DEEPSPEED] > 0)
         r->framework = &rh_framework_trainer; /* the same rows */
@@ -411,7 +441,7 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     READ("load_in_4bit", read_four_bits),
     READ("bnb_4bit_use_double_quant", read_double),
     READ("load_in_8bit", read_eight_bits),
-    {.name = "stage", .also = "rl", .read = read_stage},
+    {.name = "stage", .also = "rl|pref_loss", .read = read_stage},
     READ("quantization_bit", read_bits),
     {.name = "optimizer", .also = "optim|optimizer.type", .read = read_optimizer},
     /* a config.json that the launch writes */
@@ -463,7 +493,7 @@ const char rh_trainer_costless[] =
     "cosine_*|hf_*|bnb_*|enable_liger_kernel=false|use_reentrant_gc|use_unsloth*=false|ray_*|resize_token_*|"
     "additional_target|ddp_find_unused_parameters|pure_bf16=false|include_*|average_tokens_across_devices|ignore_*|skip_*|"
     "streaming|accelerator*|mixed_precision=bf16/fp16|world_size|process_index|torch_compile*=false|"
-    "excess_length_strategy|loraplus_*|pref_*|ref_model*|reward_model*|simpo_*|kto_*|dpo_*|rm_*|"
+    "excess_length_strategy|loraplus_*|pref_beta|pref_ftx|pref_bco_weight|ref_model*|reward_model*|simpo_*|kto_*|dpo_*|rm_*|"
     "ppo_*|badam_*|galore_*|apollo_*|use_galore=false|use_apollo=false|use_badam=false|image_*|video_*|"
     "cache_*|trainer|peft_*|use_flash_attn|use_4bit_*|splits|append_*|overrides_*|gc_steps|"
     "lora_mlp_kernel=false|lora_qkv_kernel=false|lora_o_kernel=false|cut_cross_entropy=false|"

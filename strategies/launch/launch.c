@@ -99,6 +99,11 @@ static bool check_formats(const RhFramework *f, const RhProblem *c, GError **err
                        "%s: how training without master weights is told of it is not supported\n"
                        "help: plan without a launch, or without masters=none",
                        f->title);
+    if (c->job.preference != RH_PREFERENCE_NONE)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: how pairs of sequences are told of it is not supported\n"
+                       "help: plan without a launch, or without preference",
+                       f->title);
     if (c->job.frozen && !(f->holds_nf4 && g_str_has_prefix(c->job.frozen->name, "nf4")))
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: how frozen weights in %s are told of it is not supported\n"

@@ -38,7 +38,7 @@ static char *kernels_of(const RhModel *model, const RhStack *stack)
 RhEvidenceKey rh_evidence_key_of(const RhProblem *c)
 {
     const RhStack *stack = c->stack;
-    bool measurable = stack->kernel_gap_s.value > 0 &&
+    bool measurable = c->job.preference == RH_PREFERENCE_NONE && stack->kernel_gap_s.value > 0 &&
                       rh_platform_devices_count(c->platform) == 1 &&
                       c->platform->messages.sender == RH_SHARING_NONE;
     const char *generation = measurable ? c->platform->device->generation : NULL,

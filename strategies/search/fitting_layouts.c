@@ -101,7 +101,7 @@ static int64_t next_of(const Anywhere *a, Size size, int64_t n)
     int64_t step = RH_MEMORY_SEQUENCE_STEP, next = n + 1, most = RH_MEMORY_MICROBATCH_MOST;
     if (size == SIZE_SEQUENCE) {
         next = (n / step + 1) * step;
-        most = rh_memory_sequence_most(a->c->model);
+        most = rh_memory_sequence_most(a->c);
     } else if (size == SIZE_RANK) {
         next = MAX(2 * n, 1);
         most = RH_MEMORY_RANK_MOST;

@@ -81,9 +81,10 @@ static int64_t largest_rank(const Varied *v)
     return largest;
 }
 
-int64_t rh_memory_sequence_most(const RhModel *model)
+int64_t rh_memory_sequence_most(const RhProblem *c)
 {
-    return model->positions > 0 ? model->positions : SEQUENCE_MOST;
+    int64_t each = c->job.preference == RH_PREFERENCE_NONE ? 1 : 2;
+    return c->model->positions > 0 ? each * c->model->positions : SEQUENCE_MOST;
 }
 
 RhLargestMemory rh_memory_reach(const RhProblem *c, const RhLayout *layout, double room_bytes)
@@ -91,9 +92,10 @@ RhLargestMemory rh_memory_reach(const RhProblem *c, const RhLayout *layout, doub
     Varied v = {c, layout, room_bytes};
     RhLargestMemory reach = {.sequence = -1, .lora_rank = -1};
     reach.microbatch = rh_memory_largest(microbatch_fits, &v, 1, RH_MEMORY_MICROBATCH_MOST);
-    if (!rh_model_sees_pictures(c->model) && c->job.documents.runs_count == 0) {
+    bool parted = c->job.documents.runs_count > 0 && c->job.preference == RH_PREFERENCE_NONE;
+    if (!rh_model_sees_pictures(c->model) && !parted) {
         int64_t step = MAX(RH_MEMORY_SEQUENCE_STEP, 2 * (int64_t)layout->cp * layout->tp);
-        int64_t most = rh_memory_sequence_most(c->model);
+        int64_t most = rh_memory_sequence_most(c);
         reach.sequence = rh_memory_largest(sequence_fits, &v, step, most);
         reach.sequence_is_most = c->model->positions > 0 && reach.sequence == most / step * step;
     }

@@ -26,8 +26,9 @@ int64_t rh_memory_largest(bool (*fits)(int64_t n, void *user), void *user, int64
 #define RH_MEMORY_RANK_MOST       1024
 #define RH_MEMORY_RANK_PROPOSED   16 /* of adapters */
 
-/* Longest sequence that is tried, in tokens: the model's positions, if they are limited. */
-int64_t rh_memory_sequence_most(const RhModel *model);
+/* Longest sample that is tried, in tokens: the model's positions, if they are limited, or a pair of
+ * such sequences. */
+int64_t rh_memory_sequence_most(const RhProblem *c);
 
 RhLargestMemory rh_memory_reach(const RhProblem *c, const RhLayout *layout, double room_bytes);
 

@@ -13,6 +13,8 @@ RhTrainingStates rh_training_states(const RhProblem *c)
     double params = (double)rh_model_params(c->model), weights = least ? 0 : rh_weight_bytes(c);
     if (frozen && c->job.frozen) /* its embedding and head are wider */
         weights = fmin(weights, c->job.frozen->bytes);
+    if (rh_job_has_reference(&c->job) && !frozen)
+        weights += rh_weight_bytes(c);
     return (RhTrainingStates){.weights = params * weights,
                               .gradients = frozen ? 0 : params * rh_gradient_bytes(c),
                               .optimizer = frozen ? 0 : params * rh_optimizer_state_bytes(c)};

@@ -18,6 +18,10 @@ double rh_weight_copies_bytes(const RhProblem *c);
 double rh_gathered_weight_bytes(const RhProblem *c, bool linear);
 /* Checks that the formats of the job's weights go together; RH_ERROR_USAGE otherwise. */
 bool rh_train_formats_legal(const RhProblem *c, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Checks that a reference's weights (preference_training.h), where there is one, are on the device;
+ * RH_ERROR_USAGE otherwise. */
+bool rh_train_reference_legal(const RhProblem *c, const RhLayout *layout,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Whether linear layers hold their weights in low precision alone. */
 bool rh_holds_narrow(const RhProblem *c);
 /* Returns the bytes in which ZeRO-3 gathers a layer: `weights` parameters, `trained` of which are;

@@ -170,6 +170,16 @@ static bool is_replayed(const RhModelCost *model_cost, int item)
     return item < RH_LAYER_KINDS_MAX && model_cost->shard.recompute == RH_RECOMPUTE_FULL;
 }
 
+static void add_item(RhLayerOpsBuilder *w, int item)
+{
+    if (item == RH_LAYER_EMBEDDING)
+        add_end_backward(w, RH_BLOCK_EMBEDDING, &w->model_cost->embedding);
+    else if (item == RH_LAYER_HEAD)
+        add_end_backward(w, RH_BLOCK_HEAD, &w->model_cost->head);
+    else
+        add_layer(w, item);
+}
+
 /* Room for the tasks of most passes, so that few lists move while they grow. */
 #define TASKS_MOSTLY 24
 
@@ -189,12 +199,9 @@ static RhLayerPass make_whole_pass(const RhLayout *layout, const RhModelCost *mo
                            .before_sequence = -1,
                            .steps_from = RH_LAYER_OP_ENTRY,
                            .step_brings = -1};
-    if (item == RH_LAYER_EMBEDDING)
-        add_end_backward(&w, RH_BLOCK_EMBEDDING, &model_cost->embedding);
-    else if (item == RH_LAYER_HEAD)
-        add_end_backward(&w, RH_BLOCK_HEAD, &model_cost->head);
-    else
-        add_layer(&w, item);
+    bool referred = pass == RH_SLOT_FORWARD && rh_job_has_reference(&model_cost->c->job);
+    for (int32_t i = 0; i < (referred ? 2 : 1); i++)
+        add_item(&w, item);
     rh_layer_ops_merge_kernels(w.tasks, item == RH_LAYER_EMBEDDING ? "embedding"
                                         : item == RH_LAYER_HEAD    ? "head"
                                                                    : "layer");

@@ -351,11 +351,12 @@ bool rh_train_job_legal(const RhProblem *c, GError **error)
                 "note: attention without an indexer, linear mixers, dense networks and experts have them",
                 c->model->name, rh_operator_name(c->model->kinds[k].mixer),
                 rh_operator_name(c->model->kinds[k].ffn));
-    if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
+    int64_t longest = c->job.sequence / (c->job.preference == RH_PREFERENCE_NONE ? 1 : 2);
+    if (c->model->position == RH_POSITION_LEARNED && longest > c->model->positions)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT
                        " learned positions",
-                       c->job.sequence, c->model->positions);
+                       longest, c->model->positions);
     return true;
 }
 
@@ -410,8 +411,9 @@ bool rh_train_legal(const RhProblem *c, const RhLayout *l, GError **error)
             return false;
     return ranks_legal(c, l, error) && clients_legal(c, l, error) && recompute_legal(c, l, error) &&
            adapters_legal(c, l, error) && narrow_weights_legal(c, l, error) &&
-           documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
-           stages_legal(c, l, error) && chunks_legal(l, error) && schedule_legal(c, l, error);
+           documents_legal(c, l, error) && rh_train_reference_legal(c, l, error) &&
+           stack_legal(c, l, error) && batch_legal(c, l, error) && stages_legal(c, l, error) &&
+           chunks_legal(l, error) && schedule_legal(c, l, error);
 }
 
 /* --- the same rules grouped by the knobs that they read, for walking a space --- */

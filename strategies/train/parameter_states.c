@@ -41,6 +41,8 @@ static double held_weights(const RhProblem *c, const RhLayout *l, const RhStates
                 rh_params_degree(l, cls) >= 3 && shares.optimizer == shares.weights &&
                 rh_has_masters(c);
     double held = rh_states_wide(c, states, cls) - (cast ? states->params.of[cls] : 0);
+    if (rh_job_has_reference(&c->job) && c->job.lora.rank == 0)
+        held += states->params.of[cls];
     return rh_weight_bytes(c) * held / shares.weights;
 }
 

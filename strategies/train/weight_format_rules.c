@@ -45,3 +45,12 @@ bool rh_train_formats_legal(const RhProblem *c, GError **error)
 {
     return narrow_job_legal(c, error) && frozen_job_legal(c, error);
 }
+
+bool rh_train_reference_legal(const RhProblem *c, const RhLayout *l, GError **error)
+{
+    return l->weights == RH_PLACE_DEVICE || !rh_job_has_reference(&c->job) ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "preference=dpo with weights off the device: how the reference's are brought in "
+                   "is not modelled\n"
+                   "help: weights=device, or preference=reference-free");
+}

@@ -92,10 +92,10 @@ extern const RhOperator rh_cross_attention; /* of a decoder, to what its encoder
 extern const RhOperator rh_encoder_end;     /* the ffn of the encoder's last layer */
 extern const RhOperator rh_parallel;        /* a mixer and an ffn in one */
 extern const RhOperator rh_ffn, rh_mixture; /* what follows a mixer */
-extern const RhOperator rh_shared_attention, rh_shared_ffn;  /* a block of several places */
-extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
-extern const RhOperator rh_norm;                             /* SEQUENCE part */
-extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
+extern const RhOperator rh_shared_attention, rh_shared_ffn; /* a block of several places */
+extern const RhOperator rh_predict_join, rh_predict_head;   /* of a layer that predicts a token */
+extern const RhOperator rh_norm;                            /* SEQUENCE part */
+extern const RhOperator rh_positions, rh_embedding, rh_head, rh_score_head; /* the two ends */
 extern const RhOperator rh_embedding_of_layers,
     rh_layer_end;                                    /* ... and of layers (per_layer_embedding.c) */
 extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */

@@ -28,6 +28,7 @@ const RhOperator *const rh_operators[] = {
     &rh_positions,
     &rh_embedding,
     &rh_head,
+    &rh_score_head,
     &rh_patches,
     &rh_classes,
     &rh_shared_attention,

@@ -127,6 +127,12 @@ static int32_t classes_gathered(const RhStageProgramWriter *w, RhSlotPass pass)
     return classes;
 }
 
+/* Does a reference run the pass, too? */
+static bool is_referred(const RhStageProgramWriter *w, RhSlotPass pass)
+{
+    return pass == RH_SLOT_FORWARD && rh_job_has_reference(&w->stage_program->model_cost->c->job);
+}
+
 /* Gathers the updated share of weights, where the ranks that have the same share divide its
  * optimizer states. */
 static void gather_share(RhStageProgramWriter *w, int cls, double params, int32_t ahead)
@@ -161,6 +167,10 @@ static void gather_layer(RhStageProgramWriter *w, int cls, RhSlotPass pass, int3
     RhGrid grid = rh_grid(s->layout);
     double bytes =
         rh_layer_gather_bytes(c, layer->params.of[cls], layer->weights.of[cls], layer->layer >= 0);
+    if (is_referred(w, pass)) { /* the reference's, or the frozen base once more: the same buffer */
+        gather(w, group, bytes * rh_gather_sent_frac(c, s->layout), back, 0);
+        quantise(w, bytes, rh_grid_group_size(&grid, group));
+    }
     gather(w, group, bytes * rh_gather_sent_frac(c, s->layout), back,
            c->stack->prefetch_layers + 1);
     rh_stage_program_wait(w, RH_LANE_GATHER);
@@ -176,7 +186,8 @@ static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_
     int32_t ahead = w->stage_program->model_cost->c->stack->prefetch_layers,
             classes = classes_gathered(w, slot->pass);
     bool first = slot->pass == RH_SLOT_FORWARD && slot->first && w->stage_program->layout->outer;
-    int32_t back = ahead * classes * (first ? 2 : 1);
+    int32_t gathers = (first ? 2 : 1) + is_referred(w, slot->pass);
+    int32_t back = ahead * classes * gathers;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (is_gathered(w, cls, slot->pass) && weights->of[cls] > 0) {
             if (first)

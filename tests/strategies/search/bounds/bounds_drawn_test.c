@@ -184,6 +184,8 @@ static void draw_habits(gsl_rng *rng, TrainKit *k, int64_t sequence)
     k->stack->scatters_messages = k->stack->prefetch_layers % 3 == 1;
     k->stack->pulls_rows = k->stack->prefetch_layers > 2;
     k->stack->sums_behind_weights = k->stack->prefetch_layers % 3 == 2;
+    k->c.job.preference =
+        k->stack->prefetch_layers == 4 ? RH_PREFERENCE_DPO : RH_PREFERENCE_NONE; /* no draw more */
     bool wide = k->c.job.recipe == &rh_recipe_bf16 && k->stack->prefetch_layers % 2 == 0;
     k->c.job.frozen = wide && k->c.job.lora.rank > 0 ? &rh_frozen_format_nf4 : NULL;
     k->c.job.narrow_weights =
