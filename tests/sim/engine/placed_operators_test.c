@@ -60,9 +60,27 @@ static void branches_run_at_once_where_each_is_placed(void)
     CU_ASSERT_TRUE(placed_s < alone_s[0] && placed_s < alone_s[1]);
 }
 
+/* Validation on the DPU hides behind the steps beside it, and its own work takes the DPU's time; on the processor it
+ * is added to them. Source of the idea: Jain et al., HotI 2021. */
+static void validation_on_a_dpu_hides_behind_steps(void)
+{
+    g_autofree char *path = path_of("dpu-node.json");
+    g_autoptr(RhPlatform) node = rh_platform_load(path, NULL);
+    g_autoptr(RhProgram) cpu = program_of("validation-cpu.program.json"),
+                         dpu = program_of("validation-dpu.program.json");
+    double steps_s = branch_s(cpu, "training step", rh_platform_device(node, 0)),
+           pass_s = branch_s(cpu, "validation", rh_platform_device(node, 0)),
+           slow_s = branch_s(cpu, "validation", rh_platform_device(node, 1));
+    CU_ASSERT_TRUE(slow_s > 5 * pass_s && slow_s < steps_s);
+    RH_CHECK_CLOSE(kit_time_s(cpu, node, (RhEngineOptions){0}), steps_s + pass_s, 1e-6);
+    RH_CHECK_CLOSE(kit_time_s(dpu, node, (RhEngineOptions){0}), steps_s, 1e-6);
+}
+
 int main(void)
 {
     return rh_test_main("placed_operators", (RhTest[]){{"branches_run_at_once_where_each_is_placed",
                                                         branches_run_at_once_where_each_is_placed},
+                                                       {"validation_on_a_dpu_hides_behind_steps",
+                                                        validation_on_a_dpu_hides_behind_steps},
                                                        {0}});
 }
