@@ -19,6 +19,7 @@
 #include "platforms/profile.h"
 #include "report/format.h"
 #include "sim/import/imported_trace.h"
+#include "strategies/serve/service/vector_index.h"
 #include "validate/cases/cases_table.h"
 
 /* Reads the file and appends its notes; NULL in `error` when it is fine. */
@@ -109,6 +110,28 @@ static bool check_device(const char *path, GString *notes, GError **error)
     note_fact(notes, "bf16 peak", &d->peak_flops_per_s[RH_DTYPE_BF16], RH_QUANTITY_FLOPS_PER_S, "");
     note_fact(notes, "memory", &d->hbm_bytes, RH_QUANTITY_BYTES, "");
     note_fact(notes, "memory bandwidth", &d->hbm_bytes_per_s, RH_QUANTITY_BYTES_PER_S, "");
+    return true;
+}
+
+static bool check_index(const char *path, GString *notes, GError **error)
+{
+    g_autofree RhVectorIndex *index = rh_vector_index_load(path, error);
+    if (!index)
+        return false;
+    g_autofree char *search =
+        rh_quantity_format(rh_vector_index_search_s(index, 1, 1), RH_QUANTITY_S, 3);
+    g_autofree char *rate = rh_text_number(rh_vector_index_most_per_s(index), 3);
+    g_string_append_printf(notes,
+                           "index %s, %" G_GINT64_FORMAT " vectors; a search of all hops %s by "
+                           "itself, %s/s by %d thread%s\n",
+                           index->name, index->vectors, search, rate, index->threads,
+                           index->threads == 1 ? "" : "s");
+    for (int32_t i = 0; i < index->tiers_count; i++) {
+        g_autofree char *bytes =
+            rh_quantity_format(rh_vector_index_tier_bytes(index, i), RH_QUANTITY_BYTES, 3);
+        g_autofree char *stored = g_strdup_printf(" in a read; %s lie there", bytes);
+        note_fact(notes, index->tiers[i].name, &index->tiers[i].latency_s, RH_QUANTITY_S, stored);
+    }
     return true;
 }
 
@@ -268,6 +291,7 @@ static const struct {
     {"derives", NULL, check_platform},
     {"nics_per_node", NULL, check_platform},
     {"nvlink", NULL, check_platform},
+    {"vectors", NULL, check_index},
     {"sms", NULL, check_device},
     {"hbm", NULL, check_device},
     {"curves", NULL, check_device},
@@ -311,7 +335,7 @@ static bool fail_unknown(const char *path, GError **error)
     return rh_fail(
         error, RH_ERROR_INPUT,
         "%s: not a kind of file that rehearse knows\nnote: a workload has \"model_type\", a "
-        "platform \"gpus_per_node\" or \"derives\", a device \"sms\"; an answer, a program or a "
+        "platform \"gpus_per_node\" or \"derives\", a device \"sms\", an index \"vectors\"; an answer, a program or a "
         "profile one of our own as \"schema\"; a layout begins with a key, as tp8,pp2",
         path);
 }

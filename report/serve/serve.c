@@ -239,8 +239,8 @@ static void append_searches(GString *out, const RhServeQuestion *q, const RhServ
                     *rate = rh_text_number(rh_vector_index_most_per_s(index), 3);
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_printf(line,
-                    "a search of %s takes %s in the mean, behind %s of waiting for one of %d "
-                    "threads, %s together at most; part of what requests wait. Threads that never "
+                    "a search of %s takes %s in the mean, behind %s of waiting for a thread (of "
+                    "%d), %s together at most; part of what requests wait. Threads that never "
                     "rest make %s searches/s",
                     index->name, mean, wait, index->threads, most, rate);
     for (int32_t i = 0; i < index->tiers_count; i++) {

@@ -13,3 +13,4 @@ picture=(-w stable-diffusion-unet -p dgx-a100:1 --lengths in=1 --concurrency 1 -
 rehearse serve-simulate "${picture[@]}" -s 'server=triton,batch=1,passes=50,guidance=on' | head -8
 rehearse serve-simulate "${wrong[@]}" -s tp1,passes=2 2>&1 || echo "exit $?"
 rehearse serve-simulate "${wrong[@]}" -s tp1,prefetch=off 2>&1 || echo "exit $?"
+rehearse check "$index" wrong.json 2>&1 | sed "s|^$index|diskann-sift1b.json|"
