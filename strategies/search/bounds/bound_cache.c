@@ -137,6 +137,7 @@ static void times_free(void *data)
     g_clear_pointer(&times->own, g_array_unref);
     g_clear_pointer(&times->task_s, g_hash_table_destroy);
     g_clear_pointer(&times->pair_s, g_hash_table_destroy);
+    g_clear_pointer(&times->trails, g_ptr_array_unref);
     g_free(times);
 }
 

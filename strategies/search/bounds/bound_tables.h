@@ -87,6 +87,8 @@ typedef struct {
     GHashTable *sent;        /* placement -> RhLayerEgress of all layers and passes, owned */
     GHashTable *shares;      /* RhCommStepSet -> RhP2pInterference[], owned */
     GHashTable *sums;        /* RhCommStepSet -> RhGradientInterference, owned */
+    int lanes;               /* of collectives, if known: chunk_times.c */
+    bool lanes_known;
     RhPairOrders
         *pair_orders; /* of the modules last asked for, the bound cache's; NULL: not asked */
     /* Memory, which every shard has. */
@@ -136,6 +138,8 @@ typedef struct {
     /* Tables for schedules that run two slots as a pair; otherwise NULL. */
     GHashTable *task_s; /* GArray* of a layer's or a pair's tasks -> double[]: each alone; owned */
     GHashTable *pair_s; /* contents of two chunks -> double: rh_bound_pair_s; owned */
+    GPtrArray
+        *trails; /* walks of pairs, which others begin like (overlapped_pair_times.c); owned */
 } RhLayerTimes;
 
 /* Times of a chunk's passes. `least` is the part that the closed form may count until the lane is

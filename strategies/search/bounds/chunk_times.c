@@ -180,6 +180,8 @@ static int lanes_count(RhShardCost *shard)
     const RhLayerOps *items = rh_bound_passes(shard);
     int count = 0;
     uint32_t seen = 0;
+    if (shard->lanes_known)
+        return shard->lanes;
     for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             const GArray *tasks = items->pass[kind][pass].tasks;
@@ -190,7 +192,8 @@ static int lanes_count(RhShardCost *shard)
                 seen |= counts ? 1u << lane : 0;
             }
         }
-    return count;
+    shard->lanes_known = true;
+    return shard->lanes = count;
 }
 
 static RhChunkTimeTable *spans_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit *split,

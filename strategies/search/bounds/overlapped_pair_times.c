@@ -157,35 +157,6 @@ static ChunkPairWalk walk_of(RhBoundCache *cache, const RhChunkPair *pair)
     return w;
 }
 
-static double pair_alone_s(RhBoundCache *cache, const RhLayerTimes *times, const RhChunkPair *pair)
-{
-    const RhLayerOps *items = rh_bound_layer_ops(pair->shard);
-    g_autofree double *ends_s = rh_batch_overlap_new(items);
-    RhTimedLayerOps ops = {items, times, ends_s};
-    double free_s[RH_LANE_LAST] = {0};
-    RhBatchOverlap turns = {.free_s = free_s};
-    ChunkPairWalk w = walk_of(cache, pair);
-    for (int32_t f, b; rh_pair_next(&w.walk, &f, &b);)
-        rh_batch_overlap_pair(cache, &ops, &w.walk, f, b, &turns);
-    g_free(w.kinds);
-    return free_s[RH_LANE_COMPUTE];
-}
-
-double rh_bound_pair_s(RhBoundCache *cache, const RhChunkPair *pair)
-{
-    int32_t key[] = {pair->forward, pair->backward};
-    const RhLayerTimes *times = rh_bound_pair_times(cache, pair->shard, pair->net, pair->stage);
-    double *found = g_hash_table_lookup(times->pair_s, key);
-    if (!found) {
-        found = g_new(double, 1);
-        *found = pair_alone_s(cache, times, pair);
-        g_hash_table_insert(times->pair_s, g_memdup2(key, sizeof key), found);
-    }
-    return *found;
-}
-
-/* --- where it is open what is recomputed --- */
-
 /* State of a stage, without lanes that hold SMs. */
 typedef struct {
     double free_s[RH_LANE_LAST], pending_s[2], last_s[2];
@@ -213,6 +184,139 @@ static void take_least(PairState *least, const PairState *other)
     }
 }
 
+/* Returns the earliest state that a pair's next layers may leave, by whichever of the sets. */
+static PairState least_of_sets(const RhBoundCache *cache, const GArray *sets,
+                               const RhPairWalk *walk, int32_t f, int32_t b, PairState state)
+{
+    PairState least = run_set(cache, &g_array_index(sets, RhTimedLayerOps, 0), walk, f, b, state);
+    for (guint i = 1; i < sets->len; i++) {
+        PairState other =
+            run_set(cache, &g_array_index(sets, RhTimedLayerOps, i), walk, f, b, state);
+        take_least(&least, &other);
+    }
+    return least;
+}
+
+/* --- walks that begin alike --- */
+
+/* A step of a walk: the next layers of both halves, or of one. */
+typedef struct {
+    int32_t at[2], kind[2]; /* places in the chunks, and kinds of layers; -1: none */
+    PairState state;        /* behind it */
+} PairStep;
+
+/* A walk over layers: chunks of one shard begin with the same layers, whose steps are taken once. */
+typedef struct {
+    uint32_t modules; /* that may be recomputed */
+    GArray *steps;    /* PairStep */
+} PairTrail;
+
+/* Walks that are kept of a shard on a placement: chunks begin in a few ways. */
+#define TRAILS_MAX 8
+
+static void trail_free(void *data)
+{
+    PairTrail *trail = data;
+    g_array_unref(trail->steps);
+    g_free(trail);
+}
+
+static GArray *steps_new(RhPairWalk *walk)
+{
+    GArray *steps = g_array_new(FALSE, FALSE, sizeof(PairStep));
+    PairStep step = {0};
+    while (rh_pair_next(walk, &step.at[0], &step.at[1])) {
+        for (int half = 0; half < 2; half++)
+            step.kind[half] = step.at[half] >= 0 ? walk->kinds[half][step.at[half]] : -1;
+        g_array_append_val(steps, step);
+    }
+    return steps;
+}
+
+/* Returns how many steps both begin with. */
+static guint common_steps(const GArray *a, const GArray *b)
+{
+    guint i = 0;
+    while (i < a->len && i < b->len &&
+           memcmp(g_array_index(a, PairStep, i).kind, g_array_index(b, PairStep, i).kind,
+                  sizeof(int32_t[2])) == 0)
+        i++;
+    return i;
+}
+
+/* Fills in the states that a kept walk knows of these steps; returns their number. */
+static guint follow_trail(const GPtrArray *trails, uint32_t modules, GArray *steps)
+{
+    guint most = 0;
+    for (guint i = 0; i < trails->len; i++) {
+        const PairTrail *trail = trails->pdata[i];
+        guint common = trail->modules == modules ? common_steps(trail->steps, steps) : 0;
+        for (guint k = most; k < common; k++)
+            g_array_index(steps, PairStep, k).state =
+                g_array_index(trail->steps, PairStep, k).state;
+        most = MAX(most, common);
+    }
+    return most;
+}
+
+static void keep_trail(GPtrArray *trails, uint32_t modules, GArray *steps)
+{
+    PairTrail *trail = g_new(PairTrail, 1);
+    *trail = (PairTrail){modules, g_array_ref(steps)};
+    if (trails->len == TRAILS_MAX)
+        g_ptr_array_remove_index(trails, 0);
+    g_ptr_array_add(trails, trail);
+}
+
+/* Returns a pair's seconds from the earliest state that the layers before may leave, whichever set
+ * each of them recomputes: a later state never makes an earlier one. */
+static double pair_of_sets_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules,
+                             const GArray *sets)
+{
+    RhLayerTimes *times = rh_bound_pair_times(cache, pair->shard, pair->net, pair->stage);
+    if (!times->trails)
+        times->trails = g_ptr_array_new_with_free_func(trail_free);
+    ChunkPairWalk w = walk_of(cache, pair);
+    g_autoptr(GArray) steps = steps_new(&w.walk);
+    guint known = follow_trail(times->trails, modules, steps);
+    PairState state = {0};
+    if (known > 0)
+        state = g_array_index(steps, PairStep, known - 1).state;
+    for (guint i = known; i < steps->len; i++) {
+        PairStep *step = &g_array_index(steps, PairStep, i);
+        step->state = state = least_of_sets(cache, sets, &w.walk, step->at[0], step->at[1], state);
+    }
+    g_free(w.kinds);
+    if (known < steps->len)
+        keep_trail(times->trails, modules, steps);
+    return state.free_s[RH_LANE_COMPUTE];
+}
+
+static double pair_alone_s(RhBoundCache *cache, const RhLayerTimes *times, const RhChunkPair *pair)
+{
+    const RhLayerOps *items = rh_bound_layer_ops(pair->shard);
+    g_autofree double *ends_s = rh_batch_overlap_new(items);
+    RhTimedLayerOps set = {items, times, ends_s};
+    g_autoptr(GArray) sets = g_array_new(FALSE, FALSE, sizeof set);
+    g_array_append_val(sets, set);
+    return pair_of_sets_s(cache, pair, 0, sets);
+}
+
+double rh_bound_pair_s(RhBoundCache *cache, const RhChunkPair *pair)
+{
+    int32_t key[] = {pair->forward, pair->backward};
+    const RhLayerTimes *times = rh_bound_pair_times(cache, pair->shard, pair->net, pair->stage);
+    double *found = g_hash_table_lookup(times->pair_s, key);
+    if (!found) {
+        found = g_new(double, 1);
+        *found = pair_alone_s(cache, times, pair);
+        g_hash_table_insert(times->pair_s, g_memdup2(key, sizeof key), found);
+    }
+    return *found;
+}
+
+/* --- where it is open what is recomputed --- */
+
 static GArray *sets_new(RhBoundCache *cache, const RhChunkPair *pair, const GArray *orders)
 {
     GArray *sets = g_array_new(FALSE, FALSE, sizeof(RhTimedLayerOps));
@@ -235,26 +339,13 @@ static void sets_free(GArray *sets)
     g_array_unref(sets);
 }
 
-/* Returns a pair's seconds from the earliest state that the layers before may leave, whichever set
- * each of them recomputes: a later state never makes an earlier one. */
-static double open_alone_s(RhBoundCache *cache, const RhChunkPair *pair, const GArray *orders)
+static double open_alone_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules,
+                           const GArray *orders)
 {
-    PairState state = {0};
     GArray *sets = sets_new(cache, pair, orders);
-    ChunkPairWalk w = walk_of(cache, pair);
-    for (int32_t f, b; rh_pair_next(&w.walk, &f, &b);) {
-        PairState least =
-            run_set(cache, &g_array_index(sets, RhTimedLayerOps, 0), &w.walk, f, b, state);
-        for (guint i = 1; i < sets->len; i++) {
-            PairState other =
-                run_set(cache, &g_array_index(sets, RhTimedLayerOps, i), &w.walk, f, b, state);
-            take_least(&least, &other);
-        }
-        state = least;
-    }
-    g_free(w.kinds);
+    double seconds = pair_of_sets_s(cache, pair, modules, sets);
     sets_free(sets);
-    return state.free_s[RH_LANE_COMPUTE];
+    return seconds;
 }
 
 static double open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t modules)
@@ -262,7 +353,7 @@ static double open_pair_s(RhBoundCache *cache, const RhChunkPair *pair, uint32_t
     const GArray *orders = rh_bound_pair_orders(cache, pair->shard, modules);
     return orders->len == 0   ? 0
            : orders->len == 1 ? rh_bound_pair_s(cache, pair)
-                              : open_alone_s(cache, pair, orders);
+                              : open_alone_s(cache, pair, modules, orders);
 }
 
 /* Key of a pair: all that its seconds depend on besides what RhCachedWork stands for. */
