@@ -180,6 +180,8 @@ typedef struct {
         *beside; /* plan_with_jobs.h: of rh_plan_with_jobs; else NULL; owned */
 } RhPlan;
 
+/* Returns the number of processes of a search with these options, at least 1. */
+int32_t rh_plan_jobs(const RhPlanOptions *options);
 RhPlan *rh_plan(const RhProblem *c, const RhPlanOptions *options,
                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The best entry of an unperformed plan once more, every byte as a flow, as it is printed;

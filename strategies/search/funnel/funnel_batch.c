@@ -27,9 +27,14 @@ static RhEngineOptions batch_options(const RhFunnel *f, const RhLayout *l)
                                        rh_funnel_in_vain_from_s(f, l) / rh_straggler_factor(f->c));
 }
 
+int32_t rh_plan_jobs(const RhPlanOptions *o)
+{
+    return o->jobs > 0 ? o->jobs : (int32_t)g_get_num_processors();
+}
+
 int32_t rh_funnel_jobs(const RhFunnel *f)
 {
-    return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
+    return rh_plan_jobs(f->o);
 }
 
 /* Adds the expected step of a batch item to the expected entries. Nothing is expected of quick

@@ -59,6 +59,31 @@ static void a_near_batch_that_gains_is_planned(void)
     CU_ASSERT_EQUAL(none->len, 0);
 }
 
+/* Both batches in processes of their own are the same as one after the other. */
+static void processes_plan_the_same(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 60, 2048);
+    RhPlanOptions options = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .jobs = 1};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    g_autoptr(GArray) alone = rh_near_batches_plan(&k.c, &options, plan);
+    options.jobs = 2;
+    g_autoptr(GArray) apart = rh_near_batches_plan(&k.c, &options, plan);
+    CU_ASSERT_EQUAL(alone->len, 2);
+    CU_ASSERT_EQUAL_FATAL(apart->len, alone->len);
+    int gains = 0;
+    for (guint i = 0; i < alone->len; i++) {
+        const RhNearBatch *a = &g_array_index(alone, RhNearBatch, i),
+                          *b = &g_array_index(apart, RhNearBatch, i);
+        CU_ASSERT_EQUAL(a->batch, b->batch);
+        CU_ASSERT_EQUAL(a->gain_frac, b->gain_frac);
+        CU_ASSERT_EQUAL_FATAL(!a->r, !b->r);
+        gains += a->r != NULL;
+        CU_ASSERT_TRUE(!a->r || rh_layout_equal(&a->r->layout, &b->r->layout));
+    }
+    CU_ASSERT_TRUE(gains > 0);
+}
+
 static bool append_cut(const RhLayout *cut, void *user)
 {
     g_array_append_vals(user, cut, 1);
@@ -169,6 +194,7 @@ int main(void)
         (RhTest[]){
             {"multiples_of_the_largest_part_are_near", multiples_of_the_largest_part_are_near},
             {"a_near_batch_that_gains_is_planned", a_near_batch_that_gains_is_planned},
+            {"processes_plan_the_same", processes_plan_the_same},
             {"what_the_asked_batch_allows_is_left_out", what_the_asked_batch_allows_is_left_out},
             {"the_best_that_is_ruled_out_is_found", the_best_that_is_ruled_out_is_found},
             {"a_kept_cache_bounds_as_a_new_one", a_kept_cache_bounds_as_a_new_one},
