@@ -37,7 +37,10 @@ static bool note_links(const char *path, const char *text, GString *notes, GErro
                            log->rows->len, log->rates->len, *log->device ? ", " : "", log->device);
     for (guint i = 0; i < log->notes->len; i++)
         g_string_append_printf(notes, "note: %s\n", (char *)log->notes->pdata[i]);
-    g_string_append(notes, "note: `rehearse calibrate --from FILE -p PLATFORM` fits links to it\n");
+    bool some = log->rows->len + log->rates->len > 0;
+    g_string_append(notes,
+                    some ? "note: `rehearse calibrate --from FILE -p PLATFORM` fits links to it\n"
+                         : "note: nothing that `rehearse calibrate` fits links to is in it\n");
     return true;
 }
 

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "base/error.h"
+#include "base/text_input.h"
+
 /* Marks that all stand in such a file, and what is said of it. */
 static const struct {
     const char *marks[2], *said;
@@ -26,9 +29,10 @@ static const struct {
      "output of lspci, which says neither the memory of a GPU nor what joins them\n"
      "help: nvidia-smi -q, or nvidia-smi -L, beside nvidia-smi topo -m goes to rehearse show "
      "platforms --from-machine"},
-    {{"\"nvbandwidth\"", "\"testcases\""},
-     "a result of nvbandwidth as JSON\n"
-     "help: what it prints without -j goes to rehearse calibrate --from"},
+    {{"\"traceEvents\"", "\"ph\""},
+     "a trace of times, as PyTorch's profiler writes it\n"
+     "help: rehearse validate --cases FILE --from LAUNCH -p PLATFORM sets it beside its "
+     "prediction; simulate --program takes Chakra's"},
 };
 
 const char *rh_other_file(const char *text)
@@ -37,4 +41,14 @@ const char *rh_other_file(const char *text)
         if (strstr(text, kinds[i].marks[0]) && strstr(text, kinds[i].marks[1]))
             return kinds[i].said;
     return NULL;
+}
+
+void rh_other_file_tell(const char *path, GError **error)
+{
+    g_autofree char *text = rh_text_load(path, NULL);
+    const char *said = text ? rh_other_file(text) : NULL;
+    if (!said || !error)
+        return;
+    g_clear_error(error);
+    rh_ignore_failure(rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, said));
 }

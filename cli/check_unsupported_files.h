@@ -5,3 +5,5 @@
 /* Returns the rest of an error about such a file, "an execution trace of PyTorch ...\nhelp: ...";
  * NULL: it is none of these. `text` is NUL-ended. Static. */
 const char *rh_other_file(const char *text);
+/* Puts what such a file is in the place of the error of a command that could not read it. */
+void rh_other_file_tell(const char *path, GError **error);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/check_unsupported_files.h"
 #include "cli/inputs/inputs.h"
 #include "cli/output/output_file.h"
 #include "cli/output/program_and_trace_files.h"
@@ -41,6 +42,8 @@ static bool load(const RhArguments *a, Loaded *l, GError **error)
     if (!is_our_own(a->program)) {
         l->trace = rh_imported_trace_load(a->program, (int32_t)a->gpus, error);
         l->hash = l->trace ? g_strdup(l->trace->hash) : NULL;
+        if (!l->trace)
+            rh_other_file_tell(a->program, error);
         return l->trace != NULL;
     }
     g_autoptr(RhJson) doc = rh_json_load(a->program, error);

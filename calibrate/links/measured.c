@@ -7,9 +7,9 @@
 #include "base/log_prefix_strip.h"
 #include "base/text_input.h"
 
-static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables,
-                                                  &rh_format_osu,        &rh_format_nvbandwidth,
-                                                  &rh_format_peers,      &rh_format_perftest};
+static const RhMeasuredFormat *const formats[] = {
+    &rh_format_nvbandwidth_json, &rh_format_nccl_tests, &rh_format_tables,  &rh_format_osu,
+    &rh_format_nvbandwidth,      &rh_format_peers,      &rh_format_perftest};
 
 /* --- files --- */
 

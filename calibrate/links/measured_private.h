@@ -10,7 +10,7 @@ typedef struct {
 } RhMeasuredFormat;
 
 extern const RhMeasuredFormat rh_format_nccl_tests, rh_format_tables, rh_format_osu,
-    rh_format_nvbandwidth, rh_format_peers, rh_format_perftest;
+    rh_format_nvbandwidth, rh_format_nvbandwidth_json, rh_format_peers, rh_format_perftest;
 
 /* A word of a line. */
 typedef struct {

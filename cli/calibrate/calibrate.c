@@ -14,6 +14,7 @@
 #include "cli/calibrate/calibrate_served.h"
 #include "cli/calibrate/calibrate_stack.h"
 #include "cli/calibrate/fit_tables.h"
+#include "cli/check_unsupported_files.h"
 #include "cli/find_perform.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
@@ -96,6 +97,8 @@ static int run_pings(const RhArguments *a, const char *from, GError **error)
         return 3;
     g_autofree char *path = from ? g_strdup(from) : measure_pings(a, platform, error);
     g_autoptr(GArray) pings = path ? rh_pings_load(path, error) : NULL;
+    if (!pings && from)
+        rh_other_file_tell(from, error);
     RhPingFit fit;
     bool fitted =
         pings && rh_pings_fit(pings, platform, rh_terminal_left_s(a->timeout_s), &fit, error);

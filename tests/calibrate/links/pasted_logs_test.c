@@ -45,6 +45,32 @@ static bool notes_say(const RhMeasured *log, const char *words)
     return false;
 }
 
+/* Keys and cells as nvbandwidth's json_output.cpp writes them. */
+static void json_is_read_like_text(void)
+{
+    static const char json[] =
+        "{\"nvbandwidth\": {\"CUDA Runtime Version\": 12080, \"testcases\": ["
+        "{\"bandwidth_description\": \"memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\","
+        "\"bandwidth_matrix\": [[\"55.5\", \"54.5\"]], \"name\": \"host_to_device_memcpy_ce\","
+        "\"status\": \"Passed\", \"sum\": 110.0},"
+        "{\"bandwidth_matrix\": [[\"N/A\", \"390\"], [\"391\", \"N/A\"]],"
+        "\"name\": \"device_to_device_memcpy_read_ce\", \"status\": \"Passed\"},"
+        "{\"name\": \"host_to_device_memcpy_sm\", \"status\": \"Waived\"}]}}";
+    CU_ASSERT_TRUE(rh_measured_begins(json));
+    g_autoptr(RhMeasured) log = measured(json, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(log);
+    CU_ASSERT_EQUAL_FATAL(log->rates->len, 4);
+    CU_ASSERT_EQUAL(g_array_index(log->rates, RhRate, 0).kind, RH_RATE_HOST_IN);
+    RH_CHECK_CLOSE(g_array_index(log->rates, RhRate, 1).bytes_per_s, 54.5e9, 1e-12);
+    CU_ASSERT_EQUAL(g_array_index(log->rates, RhRate, 3).kind, RH_RATE_PEER);
+    CU_ASSERT_TRUE(notes_say(log, "copies by kernels"));
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(measured("{\"nvbandwidth\": {\"testcases\": [{\"name\": "
+                                "\"host_to_device_memcpy_ce\", \"bandwidth_matrix\": [[\"x\"]]}]}}",
+                                &error));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "is no rate in GB/s"));
+}
+
 static void a_prefix_changes_nothing(void)
 {
     static const char *const prefixes[] = {"", "[pod/a/b] ", "2025-11-03T10:00:00.1Z ",
@@ -187,6 +213,7 @@ int main(void)
     return rh_test_main(
         "pasted_logs",
         (RhTest[]){
+            {"json_is_read_like_text", json_is_read_like_text},
             {"a_prefix_changes_nothing", a_prefix_changes_nothing},
             {"ranks_dealt_in_turn_count_but_for_neighbours",
              ranks_dealt_in_turn_count_but_for_neighbours},
