@@ -21,10 +21,6 @@ static const struct {
      "a result of IBM's communication benchmarks, which says neither the collective nor the ranks\n"
      "help: rehearse calibrate --from takes a log of nccl-tests, of OSU's benchmarks or of "
      "nvbandwidth"},
-    {{"compute_environment:", "distributed_type:"},
-     "a configuration of Accelerate, which names neither the model nor the batch\n"
-     "help: rehearse simulate -w MODEL -s zero3,mb1 -p PLATFORM --global-batch N --seq S; a script "
-     "of its trainer goes to --from"},
     {{" controller: NVIDIA Corporation", "(rev "},
      "output of lspci, which says neither the memory of a GPU nor what joins them\n"
      "help: nvidia-smi -q, or nvidia-smi -L, beside nvidia-smi topo -m goes to rehearse show "

@@ -3,7 +3,7 @@
  * trains adapters with it. Private to this folder. */
 #include "strategies/launch/framework.h"
 
-#define RH_TRAINER_ROWS      51
+#define RH_TRAINER_ROWS      59
 #define RH_TRAINER_USUAL     "sp=off,recompute=none"
 #define RH_TRAINER_FILE      "rehearsed_lora.py"
 #define RH_TRAINER_FSDP_FILE "fsdp_config.json" /* that --fsdp_config names */

@@ -12,12 +12,13 @@ enum {
     JOB_GROUPED,                 /* FSDP inside a node, replicas over nodes */
     JOB_HALF,                    /* 1: bf16, 2: fp16, 0: neither */
     JOB_ADAPTER,                 /* 1: adapters, 2: beside weights of 4 bits, 0: none */
-    JOB_FULL,                    /* layers are recomputed */
+    JOB_FULL,                    /* 1: layers are recomputed, 2: attention's core */
     JOB_FOUR,                    /* frozen weights of 4 bits */
     JOB_TWICE,                   /* 0: their scales are not quantized, too */
     JOB_EIGHT,                   /* moments of 8 bits */
     JOB_SAID_HALF,               /* JOB_HALF, by a word other than "auto" */
     JOB_PREFERENCE,              /* RhPreference */
+    JOB_MEGATRON,                /* Accelerate's plug-in of Megatron-LM */
     JOB_DEEPSPEED,               /* 1: DeepSpeed shares out what is shared out */
 };
 
@@ -53,6 +54,17 @@ static void read_fp8(RhLaunchReading *r, const char *text)
 {
     if (rh_launch_read_switch(text))
         r->dtype = "fp8-current";
+}
+
+/* Reads Accelerate's word for the format: "no", "bf16", "fp16", "fp8". */
+static void read_mixed(RhLaunchReading *r, const char *text)
+{
+    if (strcmp(text, "fp8") == 0)
+        r->dtype = "fp8-current";
+    else if (strcmp(text, "bf16") == 0 || strcmp(text, "fp16") == 0)
+        set_half(r, text[0] == 'b' ? 1 : 2, true);
+    else if (strcmp(text, "no") == 0 || strcmp(text, "false") == 0)
+        r->dtype = "fp32";
 }
 
 static void read_gradients(RhLaunchReading *r, const char *text)
@@ -100,6 +112,36 @@ static void read_fsdp_part(RhLaunchReading *r, const char *text)
 static void read_reshard(RhLaunchReading *r, const char *text)
 {
     r->job[JOB_FSDP] = rh_launch_read_switch(text) ? 1 : 2;
+}
+
+/* Reads Accelerate's distributed_type. */
+static void read_distributed(RhLaunchReading *r, const char *text)
+{
+    if (strcmp(text, "FSDP") == 0)
+        read_fsdp_part(r, text);
+    else if (strcmp(text, "DEEPSPEED") == 0)
+        r->job[JOB_DEEPSPEED] = 1;
+    else if (strcmp(text, "MEGATRON_LM") == 0)
+        r->job[JOB_MEGATRON] = 1;
+    else if (strcmp(text, "MULTI_GPU") != 0 && strcmp(text, "NO") != 0 && strcmp(text, "no") != 0 &&
+             strcmp(text, "false") != 0)
+        rh_launch_tell(r, "distributed_type %s: replicas on GPUs are simulated", text);
+}
+
+/* Reads options of Megatron-LM's plug-in. */
+static void read_selective(RhLaunchReading *r, const char *text)
+{
+    r->job[JOB_FULL] = rh_launch_read_switch(text) ? 2 : 0;
+}
+
+static void read_shared_states(RhLaunchReading *r, const char *text)
+{
+    rh_launch_store(r, RH_ROW_KNOB(zero), rh_launch_read_switch(text) ? 1 : 0);
+}
+
+static void read_sequence_parallel(RhLaunchReading *r, const char *text)
+{
+    rh_launch_store(r, RH_ROW_KNOB(sequence_parallel), rh_launch_read_switch(text) ? 1 : 0);
 }
 
 /* Reads where states or weights are. */
@@ -336,7 +378,9 @@ void rh_trainer_finish(RhLaunchReading *r)
     if (again)
         rh_launch_tell(r, "layers are recomputed, as LLaMA-Factory does where nothing is said");
     rh_launch_store(r, RH_ROW_KNOB(recompute),
-                    again || r->job[JOB_FULL] == 1 ? RH_RECOMPUTE_FULL : RH_RECOMPUTE_NONE);
+                    again || r->job[JOB_FULL] == 1 ? RH_RECOMPUTE_FULL
+                    : r->job[JOB_FULL] == 2        ? RH_RECOMPUTE_SELECTIVE
+                                                   : RH_RECOMPUTE_NONE);
     if (r->job[JOB_EIGHT] == 1)
         g_ptr_array_add(r->sets, g_strdup("moments=8bit"));
     if (r->job[RH_JOB_FIELD_ACCUMULATION] < 0 && r->job[RH_JOB_FIELD_GLOBAL_BATCH] < 0)
@@ -347,6 +391,10 @@ void rh_trainer_finish(RhLaunchReading *r)
     bool peft = strcmp(r->framework->name, "peft") == 0;
     if (peft && r->job[JOB_DEEPSPEED] > 0)
         r->framework = &rh_framework_trainer; /* the same rows */
+    if (r->job[JOB_MEGATRON] > 0) {
+        r->stack = "megatron";
+        return;
+    }
     r->stack = peft && r->job[JOB_DEEPSPEED] <= 0 ? "peft" : "deepspeed";
 }
 
@@ -386,19 +434,29 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     {.name = "per_device_train_batch_size",
      .also = "train_micro_batch_size_per_gpu|micro_batch_size",
      .knob = RH_ROW_KNOB(microbatch)},
-    NUMBER("gradient_accumulation_steps", NULL, job, RH_JOB_FIELD_ACCUMULATION),
-    KNOB("zero_optimization.stage", "zero_stage", zero),
+    NUMBER("gradient_accumulation_steps",
+           "deepspeed_config.gradient_accumulation_steps|"
+           "megatron_lm_config.megatron_lm_num_micro_batches",
+           job, RH_JOB_FIELD_ACCUMULATION),
+    KNOB("zero_optimization.stage", "zero_stage|deepspeed_config.zero_stage", zero),
     KNOB("zero_optimization.zero_hpz_partition_size", NULL, hpz),
     READ("zero_optimization.zero_quantized_weights", read_narrow_gathers),
-    KNOB("tensor_parallel.autotp_size", "tensor_parallel_size|tensor_parallel.tp_size", tp),
+    KNOB("tensor_parallel.autotp_size",
+         "tensor_parallel_size|tensor_parallel.tp_size|"
+         "megatron_lm_config.megatron_lm_tp_degree",
+         tp),
     KNOB("context_parallel_size", "sequence_parallel_degree|sequence_parallel_size", cp),
     KNOB("dp_shard_size", NULL, shard),
     {.knob = RH_ROW_KNOB(dp)},                /* the world size over the other degrees */
     {.knob = RH_ROW_KNOB(partition)},         /* there is one stage */
     {.knob = RH_ROW_KNOB(sequence_parallel)}, /* there is one tensor rank */
-    READ("zero_optimization.offload_optimizer.device", read_optimizer_place),
+    {.name = "zero_optimization.offload_optimizer.device",
+     .also = "deepspeed_config.offload_optimizer_device",
+     .read = read_optimizer_place},
     READ("zero_optimization.offload_optimizer.ratio", read_ratio),
-    READ("zero_optimization.offload_param.device", read_weights_place),
+    {.name = "zero_optimization.offload_param.device",
+     .also = "deepspeed_config.offload_param_device",
+     .read = read_weights_place},
     READ("zero_optimization.cpu_offload", read_optimizer_place),
     {.name = "bf16.enabled", .also = "bf16|bfloat16", .read = read_half},
     {.name = "fp16.enabled", .also = "fp16|float16", .read = read_fp16},
@@ -413,7 +471,9 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
      .write = write_checkpointing,
      .read = read_checkpointing},
     READ("disable_gradient_checkpointing", read_no_checkpointing),
-    READ("fsdp_config.activation_checkpointing", read_checkpointing),
+    {.name = "fsdp_config.activation_checkpointing",
+     .also = "fsdp_config.fsdp_activation_checkpointing",
+     .read = read_checkpointing},
     {.name = "fsdp", .quoted = true, .write = write_fsdp, .read = read_fsdp},
     {.name = "fsdp_config", .write = write_fsdp_file, .read = read_fsdp_part},
     {.name = "fsdp_config.fsdp_sharding_strategy",
@@ -455,6 +515,15 @@ const RhLaunchRow rh_trainer_rows[RH_TRAINER_ROWS] = {
     SIZE("max_position_embeddings", RH_SIZE_POSITIONS),
     SIZE("rope_theta", RH_SIZE_ROTARY_BASE),
     {.name = "sample_packing", .also = "packing", .read = read_packing},
+    /* a file of `accelerate config` */
+    READ("mixed_precision", read_mixed),
+    READ("distributed_type", read_distributed),
+    NUMBER("num_processes", NULL, job, RH_JOB_FIELD_GPUS),
+    NUMBER("num_machines", NULL, job, RH_JOB_FIELD_NODES),
+    KNOB("megatron_lm_config.megatron_lm_pp_degree", NULL, pp),
+    READ("megatron_lm_config.megatron_lm_recompute_activations", read_selective),
+    READ("megatron_lm_config.megatron_lm_use_distributed_optimizer", read_shared_states),
+    READ("megatron_lm_config.megatron_lm_sequence_parallelism", read_sequence_parallel),
 };
 
 const char rh_trainer_costless[] =
@@ -492,7 +561,11 @@ const char rh_trainer_costless[] =
     "tf32|fsdp_config.*|fsdp_*|do_*|train_file|validation_*|preprocess*|data_path|data_name|"
     "cosine_*|hf_*|bnb_*|enable_liger_kernel=false|use_reentrant_gc|use_unsloth*=false|ray_*|resize_token_*|"
     "additional_target|ddp_find_unused_parameters|pure_bf16=false|include_*|average_tokens_across_devices|ignore_*|skip_*|"
-    "streaming|accelerator*|mixed_precision=bf16/fp16|world_size|process_index|torch_compile*=false|"
+    "streaming|accelerator*|compute_environment|downcast_bf16=no/false|machine_rank|main_training_function|"
+    "main_process_*|rdzv_*|same_network|use_cpu=false|enable_cpu_affinity|tpu_*|gpu_ids|"
+    "deepspeed_config.zero3_*|deepspeed_config.deepspeed_multinode_launcher|"
+    "deepspeed_config.gradient_clipping|megatron_lm_config.megatron_lm_gradient_clipping|"
+    "dynamo_config.*=no|world_size|process_index|torch_compile*=false|"
     "excess_length_strategy|loraplus_*|pref_beta|pref_ftx|pref_bco_weight|ref_model*|reward_model*|simpo_*|kto_*|dpo_*|rm_*|"
     "ppo_*|badam_*|galore_*|apollo_*|use_galore=false|use_apollo=false|use_badam=false|image_*|video_*|"
     "cache_*|trainer|peft_*|use_flash_attn|use_4bit_*|splits|append_*|overrides_*|gc_steps|"

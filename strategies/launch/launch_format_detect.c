@@ -13,6 +13,8 @@ static const RhLaunchKind kinds[] = {
      "train_micro_batch_size_per_gpu|train_batch_size|zero_optimization.stage|"
      "zero_optimization.allgather_partitions",
      ""},
+    {"an Accelerate configuration", &rh_framework_peft, RH_LAUNCH_YAML, "distributed_type",
+     "compute_environment"},
     {"a Megatron-LM configuration", &rh_framework_megatron, RH_LAUNCH_YAML,
      "MODEL_ARGS.--num-layers|MODEL_ARGS.--micro-batch-size|"
      "MODEL_ARGS.--tensor-model-parallel-size",

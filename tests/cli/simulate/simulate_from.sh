@@ -16,6 +16,9 @@ sed 's/--micro-batch-size 1/--micro-batch-size x/' pytorchjob.yaml >wrong-job.ya
 rehearse simulate --from wrong-job.yaml -p dgx-h100:4 2>&1 | head -n 1
 # Adapters beside frozen weights of 4 bits.
 rehearse simulate --from qlora.yml -p dgx-h100:2 -v 2>&1 | grep lora
+# Pairs of sequences; a file of accelerate config names no model.
+rehearse simulate --from preference.yaml -p dgx-h100 2>/dev/null | sed -n '/^job/,/pair/p'
+from accelerate-megatron.yaml -w llama-3.1-8b --seq 2048
 # Options go before the file, knob by knob; -v tells what was read.
 from nemo.yaml -s tp2,recompute=full --seq 4096 -v | grep -E '^note|^tp'
 # What it stands for is recorded, so that a result can be asked again.
