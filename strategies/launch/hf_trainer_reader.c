@@ -217,6 +217,11 @@ static void read_bits(RhLaunchReading *r, const char *text)
 static void read_optimizer(RhLaunchReading *r, const char *text)
 {
     r->job[JOB_EIGHT] = strstr(text, "8bit") != NULL;
+    if (strstr(text, "paged")) /* bitsandbytes: unified memory, which moves where a GPU is full */
+        rh_launch_tell(r,
+                       "%s: its states are counted on the GPU; -s states=host leaves them on the "
+                       "host, where paging would move only what a full GPU lacks",
+                       text);
     for (int kind = 0; kind < RH_CODEC_LAST; kind++)
         if (rh_deepspeed_optimizers[kind] &&
             g_ascii_strcasecmp(text, rh_deepspeed_optimizers[kind]) == 0) {

@@ -68,6 +68,7 @@ static const Case cases[] = {
     {".yaml", MAXTEXT "weight_dtype: bfloat16\n", IN_UNKNOWN, "weight_dtype"},
     {".yaml", FACTORY "stage: dpo\n", IN_NOTES, "a sample is a pair"},
     {".yaml", FACTORY "stage: kto\n", IN_NOTES, "kto"},
+    {".yaml", FACTORY "optim: paged_adamw_8bit\n", IN_NOTES, "counted on the GPU"},
     {".yaml", FACTORY "stage: sft\nper_device_train_batch_size: 0\n", IN_ERROR, "at least 1"},
     {".yaml", FACTORY "stage: sft\nbf16: true\nfp16: true\n", IN_ERROR, "exclude each other"},
     {".yaml", FACTORY "stage: sft\n", IN_NOTES, "8, the trainer's default"},
