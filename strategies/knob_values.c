@@ -31,7 +31,9 @@ bool rh_knob_next_recompute(const RhKnob *knob, const RhProblem *c, const RhLayo
 bool rh_knob_next_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob, (void)l;
-    return ++*value <= MIN(c->platform->gpus_per_node, c->job.gpus);
+    const RhPlatform *p = c->platform;
+    int32_t axis = p->torus_count > 0 ? p->torus[0] : 1; /* neighbours, one behind another */
+    return ++*value <= MIN(p->gpus_per_node * axis, c->job.gpus);
 }
 
 /* Tokens of a sequence that each rank keeps at least in the usual search for context parallelism.
