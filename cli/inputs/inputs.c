@@ -1,4 +1,5 @@
 #include "cli/inputs/inputs.h"
+#include "cli/capacity/prices.h"
 
 #include <string.h>
 
@@ -262,6 +263,10 @@ static bool words_of(const RhArguments *a, Words *w, GError **error)
         g_ptr_array_add(sets, g_strconcat("profile=", a->profile, NULL));
     for (guint i = 0; i < a->sets->len; i++)
         g_ptr_array_add(sets, g_strdup(g_ptr_array_index(a->sets, i)));
+    g_autoptr(GPtrArray) priced = rh_prices_sets(a, a->platform);
+    for (guint i = a->sets->len; i < priced->len; i++) /* those of --price and --pue */
+        if (!g_ptr_array_find_with_equal_func(sets, priced->pdata[i], g_str_equal, NULL))
+            g_ptr_array_add(sets, g_strdup(priced->pdata[i]));
     while (origins->len < sets->len)
         g_ptr_array_add(origins, g_strdup(""));
     bool read = rh_scenario_sets(a->scenarios, sets, origins, error);
@@ -324,6 +329,10 @@ static void hint_stack(const RhArguments *a, const RhInputs *in)
 /* Makes the specification common to all questions; returns false when something is given twice. */
 static bool spec_of(const RhArguments *a, Words *words, RhInputsSpec *spec, GError **error)
 {
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_ptr_array_add(names, (gpointer)a->platform);
+    if (a->platforms->len == 0 && !rh_prices_check(a->prices, names, error))
+        return false;
     if (!words_of(a, words, error) || !check_sets(a, (const char *const *)words->sets, error))
         return false;
     *spec = (RhInputsSpec){.workload = a->workload,

@@ -16,7 +16,9 @@
                   "measured constants of the device or links, a file of `rehearse calibrate`",     \
                   .names = rh_profile_names),                                                      \
         RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",                                     \
-                  "change one constant of the model, the platform or the job")
+                  "change one constant of the model, the platform or the job"),                    \
+        RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "USD[@MONTH]",                               \
+                  "price of a GPU-hour, as 2.50USD@2026-11 (MONTH: when it was valid)")
 #define DTYPE_ROW(help, ...)                                                                       \
     RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",                                         \
               "number formats; fp8 and narrower ones are of linear layers alone" help,             \

@@ -72,8 +72,8 @@ static bool check_objective(const RhInputs *in, RhObjective objective, GError **
 {
     if (objective == RH_OBJECTIVE_COST && in->hardware->price_usd_per_gpu_hour.value == 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--objective cost: the price of %s is unknown\nhelp: --set "
-                       "price_per_gpu_hour=2USD, or what you pay",
+                       "--objective cost: the price of %s is unknown\nhelp: --price "
+                       "2USD, or what you pay",
                        in->platform_spec);
     for (int32_t i = 0; i < rh_platform_devices_count(in->hardware); i++) {
         const RhDevice *device = rh_platform_device(in->hardware, i);

@@ -175,14 +175,9 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(GArray) day = g_array_new(FALSE, FALSE, sizeof(RhDayRate));
     if (a->rate_by_hour && !read_day(a, day, &words, error))
         return g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE) ? 2 : 3;
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_ptr_array_add(names, (gpointer)a->platform);
     if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(&words, error) ||
-        !rh_prices_check(a->prices, names, error) || !rh_serve_query_given(&p, error) ||
-        !take_server(launch, a, &p, error))
+        !rh_serve_query_given(&p, error) || !take_server(launch, a, &p, error))
         return 2;
-    g_autoptr(GPtrArray) sets = rh_prices_sets(a, a->platform);
-    words.sets = sets;
     if (!rh_serve_query_load(&p, error))
         return 3;
     p.options.most = true;
@@ -214,9 +209,6 @@ static const RhOption own[] = {
         "the highest, and how many servers each hour wants so that the day takes the fewest "
         "GPU-hours",
         .unless = "rate|find-rate"),
-    RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "USD[@MONTH]",
-              "price of a GPU-hour, as 2.50USD@2026-11 (MONTH: when it was valid), to print "
-              "the cost per million tokens"),
     RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "SERVER",
               "print the commands that start the best deployment", .choices = "vllm|sglang|trtllm"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "number of deployments to list",

@@ -185,12 +185,6 @@ char **rh_serve_query_words(const RhServeQuery *p, bool inputs)
         g_ptr_array_add(out, g_strdup_printf("--rate %s", a->rate));
     if (a->lengths && a->count == 0) /* serve-simulate may draw fewer by itself */
         g_ptr_array_add(out, g_strdup_printf("--count %u", p->asked->list->list->len));
-    const char *last = inputs && a->prices->len > 0 ? a->prices->pdata[a->prices->len - 1] : NULL;
-    if (last) { /* serve-simulate knows a price as a setting */
-        const char *equals = strrchr(last, '=');
-        g_ptr_array_add(out,
-                        g_strdup_printf("--set price_per_gpu_hour=%s", equals ? equals + 1 : last));
-    }
     if (rh_arguments_given(a, "--seed"))
         g_ptr_array_add(out, g_strdup_printf("--seed %" G_GINT64_FORMAT, a->seed));
     g_ptr_array_add(out, NULL);

@@ -58,8 +58,7 @@ static void append_answer(GString *out, const RhRunAnswer *a)
         p10, p50, p90, work);
     g_autofree char *hours = rh_text_large(rh_run_answer_gpu_hours(a, r->time_s.mean));
     if (a->usd_per_gpu_hour <= 0) {
-        g_string_append_printf(
-            out, "  %s GPU-hours (for a cost: --set price_per_gpu_hour=2.50USD)\n", hours);
+        g_string_append_printf(out, "  %s GPU-hours (for a cost: --price 2.50USD)\n", hours);
         return;
     }
     g_autofree char *usd = rh_report_money(rh_run_answer_usd(a, r->time_s.mean)),
