@@ -140,6 +140,9 @@ void rh_json_begin_array(RhJsonWriter *w, const char *key);
 void rh_json_end_array(RhJsonWriter *w);
 void rh_json_put_string(RhJsonWriter *w, const char *key, const char *value); /* NULL writes null */
 void rh_json_put_number(RhJsonWriter *w, const char *key, double value);
+/* Writes a finite number into `text` as rh_json_put_number does, and returns it: whole numbers below
+ * 1e15 with all digits, others with nine. */
+const char *rh_json_number_text(double value, char text[G_ASCII_DTOSTR_BUF_SIZE]);
 /* Writes a number that reads back exactly, with 17 significant digits where needed. */
 void rh_json_put_exact(RhJsonWriter *w, const char *key, double value);
 void rh_json_put_int(RhJsonWriter *w, const char *key, int64_t value);

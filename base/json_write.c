@@ -119,16 +119,21 @@ void rh_json_put_string(RhJsonWriter *w, const char *key, const char *value)
         g_string_append(w->out, "null");
 }
 
+const char *rh_json_number_text(double value, char text[G_ASCII_DTOSTR_BUF_SIZE])
+{
+    if (value == floor(value) && fabs(value) < 1e15)
+        g_snprintf(text, G_ASCII_DTOSTR_BUF_SIZE, "%.0f", value == 0 ? 0.0 : value);
+    else
+        g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.9g", value);
+    return text;
+}
+
 void rh_json_put_number(RhJsonWriter *w, const char *key, double value)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
     g_return_if_fail(isfinite(value));
     member(w, key);
-    if (value == floor(value) && fabs(value) < 1e15)
-        g_snprintf(text, sizeof(text), "%.0f", value == 0 ? 0.0 : value);
-    else
-        g_ascii_formatd(text, sizeof(text), "%.9g", value);
-    g_string_append(w->out, text);
+    g_string_append(w->out, rh_json_number_text(value, text));
 }
 
 void rh_json_put_exact(RhJsonWriter *w, const char *key, double value)

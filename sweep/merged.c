@@ -53,7 +53,7 @@ static RhMergedCell *cell_of(RhJson *doc, const RhJsonNode *node)
     if (kind == RH_JSON_NUMBER) {
         char text[G_ASCII_DTOSTR_BUF_SIZE];
         double value = rh_json_node_number(doc, node, -G_MAXDOUBLE, G_MAXDOUBLE);
-        cell->text = g_strdup(g_ascii_formatd(text, sizeof text, "%.9g", value));
+        cell->text = g_strdup(rh_json_number_text(value, text));
         cell->kind = RH_CELL_NUMBER;
     } else if (kind == RH_JSON_TEXT) {
         cell->text = g_strdup(rh_json_raw_text(node));

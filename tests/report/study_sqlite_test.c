@@ -53,8 +53,8 @@ static RhMerged *table(const RhStudy *study, const char *folder, bool backwards,
             int32_t item = backwards ? count - 1 - i : i;
             const RhStudyItem *one = g_ptr_array_index(study->items, item);
             g_autofree char *answer = g_strdup_printf(
-                "{\"step_time_s\": %d.25, \"Step_Time_S\": %d, \"fits\": %s, \"what\": \"a'b\\\"c\"}",
-                item, 100 + item, item % 2 ? "true" : "false");
+                "{\"step_time_s\": %d.25, \"Step_Time_S\": 1702092520%d, \"fits\": %s, \"what\": \"a'b\\\"c\"}",
+                item, item, item % 2 ? "true" : "false");
             RhJournalEntry entry = {.key = one->key,
                                     .line = "x",
                                     .status = item == 5 ? 1 : 0,
@@ -100,7 +100,9 @@ static void check_content(GBytes *bytes)
                           SQLITE_OK);
     CU_ASSERT_EQUAL(asked(db, "SELECT count(*) FROM answers"), 6);
     CU_ASSERT_EQUAL(asked(db, "SELECT sum(step_time_s) FROM answers WHERE status = 0"), 11.25);
-    CU_ASSERT_EQUAL(asked(db, "SELECT sum(Step_Time_S_) FROM answers"), 510);
+    CU_ASSERT_EQUAL(asked(db, "SELECT sum(Step_Time_S_) FROM answers"), 85104626010);
+    CU_ASSERT_EQUAL(
+        asked(db, "SELECT count(*) FROM answers WHERE typeof(Step_Time_S_) = 'integer'"), 5);
     CU_ASSERT_EQUAL(asked(db, "SELECT count(*) FROM answers WHERE fits AND what = 'a''b\"c'"), 2);
     CU_ASSERT_EQUAL(asked(db, "SELECT sum(tp) FROM answers WHERE seq = '4k'"), 7);
     CU_ASSERT_EQUAL(asked(db, "SELECT item FROM answers WHERE step_time_s IS NULL"), 6);
