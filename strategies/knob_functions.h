@@ -60,6 +60,8 @@ bool rh_knob_next_ulysses(const RhKnob *knob, const RhProblem *c, const RhLayout
 bool rh_knob_next_slice(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
 bool rh_knob_next_cut_stages(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value);
+bool rh_knob_next_local_replicas(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                                 int32_t *value);
 bool rh_knob_next_halo(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
 bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                   int32_t *value);

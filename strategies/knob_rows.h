@@ -52,7 +52,7 @@ RH_KNOB(int32_t, cp_stages, .key = "cpstages", .high = RH_LAYOUT_DEGREE_MAX, .qu
             "gathers the tiles; 0: all stages are cut")
 RH_KNOB(int32_t, local_dp, .key = "localdp", .low = 1, .high = RH_LAYOUT_DEGREE_MAX, .otherwise = 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .title = rh_knob_title_local_replicas,
-        .part = 29, .example = "localdp=2",
+        .part = 29, .wide = rh_knob_next_local_replicas, .example = "localdp=2",
         .about =
             "with cpstages: stages behind the cut ones run on 2 GPUs each, which share out the "
             "pictures of a micro-batch")

@@ -55,13 +55,23 @@ static bool fills_gpus(const RhProblem *c, const RhLayout *l)
     return c->job.gpus % rh_layout_replica_ranks(l) == 0;
 }
 
+/* Do they with any number of ranks behind the cut stages, up to their own? */
+static bool fills_behind(const RhProblem *c, const RhLayout *layout)
+{
+    RhLayout l = *layout;
+    for (l.local_dp = 1; l.local_dp <= l.cp; l.local_dp++)
+        if (fills_gpus(c, &l))
+            return true;
+    return false;
+}
+
 /* Can stages of unequal widths fill the GPUs: some first ones on from `least` to `most` tiles each? */
 static bool fills_unequally(const RhProblem *c, const RhLayout *layout, int32_t least, int32_t most)
 {
     RhLayout l = *layout;
     for (l.cp = MAX(least, 2); l.cp <= most; l.cp++)
         for (l.cp_stages = 1; l.cp_stages < l.pp; l.cp_stages++)
-            if (fills_gpus(c, &l))
+            if (fills_behind(c, &l))
                 return true;
     return false;
 }
@@ -157,7 +167,21 @@ bool rh_knob_next_cut_stages(const RhKnob *knob, const RhProblem *c, const RhLay
     RhLayout with = *l;
     while (++*value < (cut ? l->pp : 1)) {
         with.cp_stages = *value;
-        if (*value == 0 || fills_gpus(c, &with))
+        if (*value == 0 || fills_behind(c, &with))
+            return true;
+    }
+    return false;
+}
+
+/* Ranks of a stage behind the cut ones: up to as many as these have, which share out the batch. */
+bool rh_knob_next_local_replicas(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                                 int32_t *value)
+{
+    (void)knob;
+    RhLayout with = *l;
+    while (++*value <= (l->cp_stages > 0 ? l->cp : 1)) {
+        with.local_dp = *value;
+        if (*value == 1 || (fills_gpus(c, &with) && c->job.global_batch % *value == 0))
             return true;
     }
     return false;

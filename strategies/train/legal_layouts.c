@@ -169,6 +169,10 @@ static bool batch_legal(const RhProblem *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "dp=%d does not divide the global batch of %" G_GINT64_FORMAT " samples",
                        l->dp, c->job.global_batch);
+    if (l->microbatch % l->local_dp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "localdp=%d does not divide the %d pictures of a micro-batch (mb)",
+                       l->local_dp, l->microbatch);
     if (per_replica % l->microbatch != 0) {
         g_autofree char *legal = error ? rh_divisors_text(per_replica, 16) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,

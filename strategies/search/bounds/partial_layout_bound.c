@@ -262,7 +262,9 @@ static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
 
 double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
 {
-    RhLayout part = rh_part_layout(cache->c, cut, 0); /* no stage is quicker than a cut one */
+    RhLayout part = rh_part_layout(cache->c, cut, 0); /* no stage is quicker than a cut one ... */
+    if (rh_stages_unequal(cut))
+        part.halo = RH_HALO_STEP; /* ... that computes no place twice */
     RhLayout l = rh_train_plain_cut(&part, RH_ORDER_TP_DP_PP);
     const RhModel *model = cache->c->model;
     if (rh_platform_devices_count(cache->c->platform) > 1)

@@ -120,8 +120,6 @@ static bool part_legal(const RhProblem *c, const RhLayout *l, GError **error)
                            "stages have unequal numbers of replicas, over which no states are "
                            "shared out, and no norm is summed\nnote: valid zero: 0",
                            error);
-    if (l->microbatch % l->local_dp != 0)
-        return refuse_part(l, "localdp does not divide the pictures of a micro-batch", error);
     if (rh_train_copies(l))
         return refuse_part(l, "states and activations stay on the GPU", error);
     if (l->recomputed_layers_count != 0)

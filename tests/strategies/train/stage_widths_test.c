@@ -206,15 +206,18 @@ static void folded_is_unfolded_and_no_bound_is_above(void)
 /* No bound that a search goes by is above a step, wherever the first stages end, of whatever tiles. */
 static void no_bound_of_a_search_is_above(void)
 {
-    static const char *const more[] = {"", ",slice=vertical,halo=layer",
+    static const char *const more[] = {"",
+                                       ",slice=vertical,halo=layer",
                                        ",slice=horizontal,partition=work",
-                                       ",schedule=gpipe,partition=parameters,mb2"};
+                                       ",schedule=gpipe,partition=parameters,mb2",
+                                       ",localdp=2,slice=vertical,halo=layer,mb2",
+                                       ",localdp=4,slice=vertical,halo=layer,mb4"};
     g_auto(TrainKit) k = pictures("resnet-18", "h100-sxm:4x5,nvlink:450GB/s,ib:100Gb/s", 16);
     g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
     int32_t seen = 0;
     for (int32_t pp = 2; pp < 6; pp++)
         for (int32_t cut = 1; cut < pp; cut++)
-            for (int32_t i = 0; i < 4 * 4; i++) {
+            for (int32_t i = 0; i < 4 * 6; i++) {
                 static const int32_t tiles[] = {2, 4, 8, 16};
                 g_autofree char *text = g_strdup_printf("pp%d,cp%d,cpstages=%d,zero0%s", pp,
                                                         tiles[i % 4], cut, more[i / 4]);
@@ -275,7 +278,8 @@ static void what_cannot_be_joined_is_refused(void)
     } rows[] = {{"pp2,cp4,cpstages=1,dp2,zero1", "no states are shared out"},
                 {"pp2,cp4,cpstages=1,dp2,zero0,schedule=gems", "schedule=1f1b and gpipe"},
                 {"pp2,cp4,cpstages=1,dp2,zero0,slice=vertical,stages=17-1", "do not divide"},
-                {"pp2,cp3,cpstages=1,zero0,slice=horizontal", "has 4 ranks"}};
+                {"pp2,cp3,cpstages=1,zero0,slice=horizontal", "has 4 ranks"},
+                {"pp2,cp8,cpstages=1,localdp=2,slice=vertical,zero0,mb1", "localdp=2 does not"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = pictures("amoebanet-d", "h100-sxm:5x2", 16);
         RhLayout l = rh_train_default(&k.c);
