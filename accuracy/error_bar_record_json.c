@@ -2,7 +2,7 @@
 
 #include "accuracy/error_bar_record.h"
 #include "base/catalogue_folders.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define RUNS_MOST (1 << 30)
 

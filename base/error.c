@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 
 GQuark rh_error_quark(void)
 {

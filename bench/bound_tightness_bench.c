@@ -6,7 +6,7 @@
 
 #include "bench/bench_job.h"
 #include "sim/engine/workers/isolated_run.h"
-#include "strategies/train/program_build.h"
+#include "strategies/train/program/program_build.h"
 
 /* Longer rehearsals are left out. */
 #define PATIENCE_S 20.0

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_input.h"
-#include "base/toml.h"
-#include "base/yaml.h"
+#include "base/text/text_input.h"
+#include "base/text/toml.h"
+#include "base/text/yaml.h"
 #include "cli/check_hub_files.h"
 #include "cli/check_requests.h"
 #include "cli/check_tool_output.h"

@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "report/format.h"
-#include "workloads/hf_hub.h"
+#include "workloads/config/hf_hub.h"
 #include "workloads/lora.h"
 
 /* --- adapters (PEFT's adapter_config.json) --- */

@@ -1,7 +1,7 @@
 #pragma once
 /* Files that stand beside a model's config.json on the Hugging Face hub, for `check`: each says what it
  * is and which command takes what it holds. */
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Notes of a file that is read: the first line says what it is, the others begin with "note: ". False
  * with an error (RH_ERROR_INPUT) where it is broken. */

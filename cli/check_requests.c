@@ -6,8 +6,8 @@
 #include "cli/validate/validate_service.h"
 #include "report/format.h"
 #include "validate/runs/service_result.h"
-#include "workloads/requests.h"
-#include "workloads/requests_json.h"
+#include "workloads/requests/requests.h"
+#include "workloads/requests/requests_json.h"
 
 #define CHARS_PER_TOKEN 4
 #define HEAD_BYTES      65536

@@ -1,5 +1,5 @@
 #pragma once
-/* Tells what `rehearse check` says of files that hold requests (workloads/requests.h). */
+/* Tells what `rehearse check` says of files that hold requests (workloads/requests/requests.h). */
 #include <glib.h>
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/gzip_file.h"
+#include "base/text/gzip_file.h"
 #include "calibrate/links/measured.h"
 #include "platforms/machine/machine.h"
 #include "validate/runs/gpu_trace.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 
 /* Marks that all stand in such a file, and what is said of it. */
 static const struct {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "calibrate/links/links_fit.h"
 #include "cli/inputs/inputs_settings.h"
 #include "cli/output/output_file.h"

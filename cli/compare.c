@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "base/units.h"
 #include "cli/inputs/result_file.h"
 #include "cli/output/output_file.h"
 #include "cli/parse/commands.h"
-#include "report/explain_and_compare_json.h"
 #include "report/format.h"
-#include "report/json_facts.h"
+#include "report/json/explain_and_compare_json.h"
+#include "report/json/json_facts.h"
 #include "report/page/page.h"
 #include "report/report.h"
 #include "report/timeline_diff.h"

@@ -9,8 +9,8 @@
 
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
-#include "base/shell_quote.h"
-#include "base/text_input.h"
+#include "base/shell/shell_quote.h"
+#include "base/text/text_input.h"
 #include "cli/command_dispatch.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands_table.h"

@@ -10,7 +10,7 @@
 #include "cli/output/program_and_trace_files.h"
 #include "cli/output/terminal.h"
 #include "cli/unused_settings.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 #include "report/page/page.h"
 #include "report/program_run_report.h"
 #include "sim/engine/workers/isolated_run.h"

@@ -15,7 +15,7 @@
 #include "cli/plan/inert_limits.h"
 #include "cli/program_run.h"
 #include "cli/unused_settings.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 #include "report/report.h"
 #include "report/traffic.h"
 #include "strategies/search/memory_budget.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Schemas of answers and files that the program writes, and what writes them. tests/cli/parse/contract.sh compares
  * them with the sources. */

@@ -1,8 +1,8 @@
 /* rh_family_file_read: what it accepts has operators and named fields, and its rules can be performed on any figures. */
 #include "fuzz/fuzzkit.h"
-#include "workloads/family_derived_fields.h"
-#include "workloads/family_field_names.h"
-#include "workloads/family_file_read.h"
+#include "workloads/config/family_derived_fields.h"
+#include "workloads/config/family_field_names.h"
+#include "workloads/config/family_file_read.h"
 
 /* Files derive from a family of the catalogue. */
 static const RhFamily *find(const char *name, GError **error)

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "fuzz/fuzzkit.h"
 
 static const char *const keys[] = {"a", "b", "value", "name", "links", NULL};

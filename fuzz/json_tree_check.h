@@ -2,7 +2,7 @@
 /* Checks what every reader of a tree promises: what it reads can be walked over, and a refusal says why. */
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "fuzz/fuzzkit.h"
 
 static inline void fuzz_walk(RhJson *doc, const RhJsonNode *node)

@@ -8,7 +8,7 @@
 #include "calibrate/stacks/published_steps.h"
 #include "fuzz/fuzzkit.h"
 #include "platforms/profile.h"
-#include "sim/timeline_diff.h"
+#include "sim/timeline/timeline_diff.h"
 
 static void try_pings(const char *text)
 {

@@ -1,5 +1,5 @@
 /* Tables of published runs: whatever is read is said or refused with a reason; nothing is performed. */
-#include "base/csv.h"
+#include "base/text/csv.h"
 #include "fuzz/fuzzkit.h"
 #include "validate/cases/cases_translate.h"
 

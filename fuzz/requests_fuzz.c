@@ -1,6 +1,6 @@
 /* Traces of requests: whatever is read keeps its promises, and with lines left out reads no less. */
 #include "fuzz/fuzzkit.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 static void check(const RhRequests *requests)
 {

@@ -2,7 +2,7 @@
  * rh_service_figures_parse: figures of a benchmark are positive, or not there. */
 #include "fuzz/fuzzkit.h"
 #include "validate/runs/service_result.h"
-#include "workloads/requests_json.h"
+#include "workloads/requests/requests_json.h"
 
 static void read_figures(const char *text, size_t size)
 {

@@ -2,7 +2,7 @@
  * why. */
 #include <string.h>
 
-#include "base/shell_script.h"
+#include "base/shell/shell_script.h"
 #include "fuzz/fuzzkit.h"
 
 static void check_words(const RhShell *shell, const GPtrArray *words)

@@ -1,5 +1,5 @@
 /* rh_toml_parse: whatever is read can be walked over, and a refusal says why. */
-#include "base/toml.h"
+#include "base/text/toml.h"
 #include "fuzz/json_tree_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "base/units.h"
 #include "fuzz/fuzzkit.h"
 

@@ -7,7 +7,7 @@
  *     planning                   strategies/search/plan.h (rehearses in processes of their own)
  *     one layout, rehearsed      strategies/search/rehearsals/rehearse.h (in a process of its own)
  *     several jobs on a fabric   sim/engine/session.h (in this process), sim/engine/multi_job.h
- *     requests of a service      workloads/requests.h
+ *     requests of a service      workloads/requests/requests.h
  *     what becomes of them       strategies/serve/service/service.h, strategies/serve/results/service_metrics.h
  *
  * Errors are GErrors of domain RH_ERROR (base/error.h) with messages ready to print. Quantities are
@@ -28,4 +28,4 @@
 #include "strategies/train/train.h"
 #include "strategies/training_problem.h"
 #include "workloads/model.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"

@@ -4,7 +4,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "platforms/platform.h"
 
 #define NEAR_MOST 6

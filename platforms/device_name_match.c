@@ -7,7 +7,7 @@
 #include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/units.h"
 #include "platforms/catalogue.h"
 #include "platforms/platform.h"

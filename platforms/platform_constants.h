@@ -3,7 +3,7 @@
  *
  * Files, profiles, `--set` and one-line platforms all use it, so that they accept the same values.
  */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/platform.h"
 
 typedef enum {

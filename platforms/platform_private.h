@@ -1,6 +1,6 @@
 #pragma once
 /* Functions shared by the files that make a platform. Private to them. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/platform.h"
 
 #define RH_PLATFORM_GPUS_MAX (1 << 20) /* keeps link numbers well inside int32 */

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "base/units.h"
 #include "platforms/fabric/collective_library.h"
 #include "platforms/fabric/nccl_protocol.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/catalogue.h"
 #include "platforms/fabric/nccl_protocol.h"
 #include "platforms/platform_constants.h"

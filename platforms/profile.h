@@ -16,7 +16,7 @@
  * "times" the fraction for each kind of kernel:
  *
  *     "derives": "b200-sxm-vllm-0.24.0", "times": {"gemm": {"value": 0.96, "tag": ...}, ...} */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/platform.h"
 
 /* "run": {"stack": "megatron", "model": "llama-3.1-8b", "measured_s": 73, "predicted_s": 64.2} names

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/catalogue_folders.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/catalogue.h"
 #include "platforms/profile.h"
 

@@ -4,8 +4,8 @@
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 
-#include "base/json.h"
-#include "base/text_table.h"
+#include "base/json/json.h"
+#include "base/text/text_table.h"
 #include "platforms/fabric/collective_library.h"
 #include "report/format.h"
 

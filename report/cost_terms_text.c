@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/search/rehearsals/run_metrics.h"

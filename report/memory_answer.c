@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/next_command.h"
 #include "strategies/knobs.h"
 

@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "base/garray_access.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "strategies/serve/results/service_metrics.h"
 
 #define LINKS_MAX 8    /* in text */

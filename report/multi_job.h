@@ -1,6 +1,6 @@
 #pragma once
 /* Reports jobs that share a fabric, with or without a service, as text and JSON. Caller frees. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "report/question.h"
 #include "strategies/search/colocation/colocated_jobs.h"
 

@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "base/garray_access.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/multi_job.h"
 
 #define AVOIDED_FRAC 1e-3 /* of the step: a smaller cost counts as none */

@@ -1,7 +1,7 @@
 #pragma once
 /* Reports the effect of co-located jobs on a plan (strategies/search/colocation/plan_with_jobs.h), as
  * text and JSON. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/search/colocation/plan_with_jobs.h"
 
 /* Appends the first lines of the answer: the best layout beside the other jobs, where they are

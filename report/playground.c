@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "report/page/page.h"
 
 #define MIB 1048576.0

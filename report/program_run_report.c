@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "sim/run_cost_tree.h"
 
 /* The largest top term of a mean GPU's step. */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/json.h"
-#include "base/text_table.h"
+#include "base/json/json.h"
+#include "base/text/text_table.h"
 #include "platforms/platform_constants.h"
 #include "report/format.h"
 

@@ -1,5 +1,5 @@
 #pragma once
 /* Formats the comparison of two timelines as text; caller frees. */
-#include "sim/timeline_diff.h"
+#include "sim/timeline/timeline_diff.h"
 
 char *rh_report_timeline_diff_text(const RhTimelineDiff *o);

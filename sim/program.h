@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/platform.h"
 #include "sim/collective/algorithm_table.h"
 #include "sim/lanes.h"

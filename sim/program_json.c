@@ -31,7 +31,7 @@
 
 #include "base/error.h"
 #include "base/garray_access.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "sim/program.h"
 
 #define SCHEMA      "rehearse.program/1"

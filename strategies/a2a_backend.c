@@ -5,7 +5,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* --- Time --- */
 

@@ -8,7 +8,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/knobs.h"
 #include "workloads/operators/operator.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest_names.h"
-#include "base/text_input.h"
+#include "base/text/nearest_names.h"
+#include "base/text/text_input.h"
 #include "strategies/knobs.h"
 
 /* Splits "pp16" or "recompute=full" into a row of the table and the value's text. */

@@ -5,7 +5,7 @@
 #include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "platforms/fabric/collective_library.h"
 #include "sim/collective/library_choice.h"
 #include "strategies/framework_rules.h"

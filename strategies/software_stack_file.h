@@ -5,7 +5,7 @@
  *     {"name": "aleph-flash1", "derives": "aleph-eager", "about": "...",
  *      "attention": {"value": 0.55, "tag": "datasheet", "source": "...", "date": "2023-07"},
  *      "fused_norms": {"value": false, "source": "..."}} */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/units.h"
 #include "strategies/software_stack.h"
 

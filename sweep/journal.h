@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Statuses of questions: 0 and 1 are answers, of which 1 is no; 2 and 3 are questions that the
  * command refuses, as it will again; others are failures. Those that no command exits with: */

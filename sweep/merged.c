@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json_tree_builder.h"
+#include "base/json/json_tree_builder.h"
 
 #define DEPTH_MAX 16
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/expression.h"
 #include "base/interned_strings.h"
-#include "base/shell_quote.h"
+#include "base/shell/shell_quote.h"
+#include "base/text/expression.h"
 #include "sweep/item_key.h"
 #include "sweep/study_axes.h"
 

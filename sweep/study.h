@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define RH_STUDY_ITEMS_MAX 2000000 /* combinations before filters */
 

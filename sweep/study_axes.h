@@ -1,6 +1,6 @@
 #pragma once
 /* Axes of a study, and the combinations of their values. Private to sweep/. */
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Values that go together: an object of "axes". */
 typedef struct {

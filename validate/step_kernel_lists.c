@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/train/train.h"
 #include "workloads/operators/mixture_of_experts.h"
 

@@ -8,7 +8,7 @@
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "calibrate/kernels/kernels_fit.h"
 #include "platforms/profile.h"
 #include "validate/step_kernel_lists.h"

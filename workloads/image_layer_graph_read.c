@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/interned_strings.h"
-#include "workloads/field_rows.h"
+#include "workloads/config/field_rows.h"
 #include "workloads/model_private.h"
 
 #define KERNEL_MAX 1024

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
+#include "workloads/config/rope_and_norm_settings.h"
 #include "workloads/expert_routing_fanout.h"
 #include "workloads/image_layer_graph.h"
-#include "workloads/rope_and_norm_settings.h"
 
 /* A row of workloads/operators/; operator_costs.h asks it for kernels, parameters, bytes. */
 typedef struct RhOperator RhOperator;

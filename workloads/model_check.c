@@ -1,7 +1,7 @@
 /* Completes figures of a shape that follow from others, and checks those that cannot be. */
 #include <string.h>
 
-#include "workloads/family_derived_fields.h"
+#include "workloads/config/family_derived_fields.h"
 #include "workloads/model_private.h"
 #include "workloads/operators/operator.h"
 

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/decimal_parse.h"
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/decimal_parse.h"
+#include "base/text/nearest_names.h"
 #include "base/units.h"
 #include "workloads/model_private.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 /* Between model.c (the shape), layer_lists.c (layers one by one) and model_load.c (files, catalogue).
  * Private to workloads/. */
-#include "base/json.h"
-#include "workloads/family_keys.h"
+#include "base/json/json.h"
+#include "workloads/config/family_keys.h"
 
 /* One thing wrong with a shape: the field to blame, what, and how to mend it (may be NULL). */
 typedef struct {

@@ -1,6 +1,6 @@
 #pragma once
 /* Results of a fit in a profile (platforms/profile.h): facts, and the errors of the fit. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "calibrate/fit/fit_rows.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 #include "calibrate/kernels/cpu_device_file.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/units.h"
 
 #define STREAM_BYTES_LEAST 16e6 /* shorter ones are start and end for the most part */

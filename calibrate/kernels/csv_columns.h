@@ -1,7 +1,7 @@
 #pragma once
 /* Which published table a CSV file is, by the names of its columns; only raw_tables.c and
  * measured_collective_csv.c include it. */
-#include "base/csv.h"
+#include "base/text/csv.h"
 
 #define RH_CSV_NEEDS_MAX 10 /* with the NULL */
 

@@ -1,7 +1,7 @@
 #pragma once
 /* A row of a published table of operators on its way to raw samples; only raw_tables.c and the files of single forms
  * (raw_vidur.c) include it. */
-#include "base/csv.h"
+#include "base/text/csv.h"
 #include "calibrate/kernels/raw_samples.h"
 
 #define RH_TABLE_SIDE_MOST 1099511627776.0 /* as raw.c's */

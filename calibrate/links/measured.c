@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/log_prefix_strip.h"
-#include "base/text_input.h"
+#include "base/text/log_prefix_strip.h"
+#include "base/text/text_input.h"
 
 static const RhMeasuredFormat *const formats[] = {
     &rh_format_nvbandwidth_json, &rh_format_nccl_tests, &rh_format_tables,  &rh_format_osu,

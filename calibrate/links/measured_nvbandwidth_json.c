@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "calibrate/links/measured_private.h"
 
 /* Is the cell a number, or of no pair? */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/text_input.h"
+#include "base/json/json.h"
+#include "base/text/text_input.h"
 #include "calibrate/links/pingpong_fit.h"
 
 #define HEADER "kind,source,destination,bytes,seconds"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 #include "base/units.h"
 #include "calibrate/stacks/published_models.h"
 

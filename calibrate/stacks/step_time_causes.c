@@ -6,7 +6,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/search/rehearsals/rehearse.h"
 
 #define CLOSE_FRAC 2e-4 /* of the measured time: closer than any clock of a log */

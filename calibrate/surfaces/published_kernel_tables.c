@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 #include "calibrate/kernels/csv_columns.h"
 
 #define SIDE_MOST  1099511627776.0 /* as in raw.c */

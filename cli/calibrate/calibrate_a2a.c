@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "cli/calibrate/fit_tables.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"

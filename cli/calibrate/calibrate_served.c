@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/text_table.h"
+#include "base/json/json.h"
+#include "base/text/text_table.h"
 #include "base/units.h"
 #include "cli/calibrate/fit_tables.h"
 #include "cli/output/output_file.h"

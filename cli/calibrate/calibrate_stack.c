@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "calibrate/stacks/steps_fit.h"
 #include "cli/calibrate/fit_tables.h"
 #include "cli/output/output_file.h"

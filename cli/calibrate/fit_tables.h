@@ -1,6 +1,6 @@
 #pragma once
 /* Tables of what a calibration found: constants with their intervals, errors of the rows. Every fit prints them alike. */
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "calibrate/fit/fit_rows.h"
 
 #define RH_FIT_ON_BOUND "at the end of its range" /* remark: a wider range might fit better */

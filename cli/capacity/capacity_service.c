@@ -14,7 +14,7 @@
 #include "report/capacity/capacity_picture.h"
 #include "report/capacity/capacity_service.h"
 #include "report/format.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 
 #define OPEN_GPUS_MAX 16384
 #define OPEN_MORE     1.5 /* times what the closed form says are planned first (assumed) */

@@ -13,7 +13,7 @@
 #include "report/capacity/capacity_page.h"
 #include "report/capacity/capacity_picture.h"
 #include "report/format.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 
 #define ROUNDS_MAX 6 /* of sizes, where as many nodes as it takes are looked for */
 

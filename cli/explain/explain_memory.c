@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 
 #define RELIEFS_MAX 14
 #define STAGES_MAX  16

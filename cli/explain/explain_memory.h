@@ -2,7 +2,7 @@
 /* Prints the memory of a layout: the contents of each stage at its peak, the time of the peak, its
  * causes, and what would lower it. */
 #include "cli/inputs/inputs.h"
-#include "report/explain_and_compare_json.h"
+#include "report/json/explain_and_compare_json.h"
 
 /* Returns whether --term asks for memory. */
 bool rh_explain_is_memory(const char *word);

@@ -3,7 +3,7 @@
  * questions, and explain_what_if.c, which handles the changed ones. */
 #include "cli/explain/explain_memory.h"
 #include "cli/inputs/result_file.h"
-#include "report/explain_and_compare_json.h"
+#include "report/json/explain_and_compare_json.h"
 #include "strategies/search/explain/what_if.h"
 
 /* The result's plan, simulated again from its recorded inputs. */

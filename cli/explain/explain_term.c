@@ -1,6 +1,6 @@
 #include "cli/explain/explain_term.h"
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/search/explain/cost_term_tasks.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/line_reader.h"
+#include "base/text/line_reader.h"
 
 static const char *const kinds[] = {"straggler", "link", NULL};
 

@@ -16,7 +16,7 @@
 #include "report/format.h"
 #include "report/next_command.h"
 #include "sim/collective/library_choice.h"
-#include "workloads/hf_hub.h"
+#include "workloads/config/hf_hub.h"
 
 /* --- loading --- */
 

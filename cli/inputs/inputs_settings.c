@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "cli/capacity/prices.h"
 #include "cli/inputs/job_keys.h"
 #include "cli/output/terminal.h"

@@ -1,7 +1,7 @@
 #include "cli/inputs/log_inputs.h"
 
 #include "base/error.h"
-#include "base/gzip_file.h"
+#include "base/text/gzip_file.h"
 #include "validate/runs/gpu_trace.h"
 #include "validate/runs/run_plausibility.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/nearest_names.h"
+#include "base/json/json.h"
+#include "base/text/nearest_names.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
 

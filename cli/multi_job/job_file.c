@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define STEPS_MAX   1000
 #define START_MAX_S 86400

@@ -6,7 +6,7 @@
  *
  * "name", "dtype", "start" (0s) and "steps" (1) may be left out; the fabric and the stack are those of
  * the command line. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/inputs/inputs.h"
 
 typedef struct {

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "cli/output/terminal.h"
 #include "cli/unused_settings.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "strategies/train/train.h"
 
 /* The nodes of the job on the command line: --on, or the first ones. */

@@ -8,7 +8,7 @@
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "cli/unused_settings.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 #include "report/multi_job.h"
 
 static bool write_files(const RhArguments *a, const RhInputs *in, const char *json,

@@ -1,7 +1,7 @@
 #include "cli/multi_job/service_file.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/multi_job/job_file.h"
 
 #define COUNT_MAX   (1 << 20)

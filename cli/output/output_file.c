@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/gzip_file.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/text/gzip_file.h"
 #include "cli/hard_timeout.h"
 #include "sim/engine/workers/multi_machine_pool.h"
 #include "strategies/launch/launch_read.h"

@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "cli/output/output_file.h"
-#include "sim/timeline_file.h"
+#include "sim/timeline/timeline_file.h"
 
 bool rh_layout_files_need_timeline(const GPtrArray *paths)
 {

@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/text_input.h"
+#include "base/json/json.h"
+#include "base/text/text_input.h"
 #include "cli/inputs/result_file.h"
 #include "cli/output/output_file.h"
 #include "cli/output/pictures.h"
 #include "cli/parse/commands.h"
 #include "report/format.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 #include "report/report.h"
 
 #define SCHEMA "rehearse."

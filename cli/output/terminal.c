@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 #include "cli/parse/hint_to_options.h"
 
 /* The state of the process's terminal; there is one. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "cli/inputs/launch_input.h"
 #include "cli/inputs/result_file.h"
 #include "cli/parse/commands.h"

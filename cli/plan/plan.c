@@ -19,7 +19,7 @@
 #include "cli/plan/plan_from_launch.h"
 #include "cli/unused_settings.h"
 #include "report/format.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 #include "report/pictures/pareto.h"
 #include "report/report.h"
 #include "strategies/search/colocation/plan_with_jobs.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/inputs/result_file.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 #include "cli/output/terminal.h"
 #include "strategies/serve/launch/server_commands_from_files.h"
-#include "workloads/hf_hub.h"
+#include "workloads/config/hf_hub.h"
 
 /* The name by which a model is loaded: as it is, or the end of a path that is not here, where that
  * is a name on the hub ("/models/Qwen/Qwen3-32B"). Interned. */

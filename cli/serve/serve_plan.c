@@ -11,7 +11,7 @@
 #include "cli/parse/commands.h"
 #include "cli/serve/serve_plan_from_launch.h"
 #include "cli/serve/serve_query.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 #include "report/serve/service_page.h"
 
 static bool check_question(const RhArguments *a, GError **error)

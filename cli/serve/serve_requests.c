@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/decimal_parse.h"
 #include "base/error.h"
+#include "base/text/decimal_parse.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "report/format.h"

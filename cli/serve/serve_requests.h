@@ -3,7 +3,7 @@
 #include "cli/parse/parsed_arguments.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 typedef struct {
     RhRequests *list; /* owned */

@@ -8,7 +8,7 @@
 #include "cli/parse/commands.h"
 #include "cli/serve/serve_simulate_inputs.h"
 #include "cli/unused_settings.h"
-#include "report/json_facts.h"
+#include "report/json/json_facts.h"
 #include "report/serve/serve.h"
 #include "report/serve/service_page.h"
 #include "strategies/serve/results/overload_patient_clients.h"

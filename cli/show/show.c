@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "cli/inputs/inputs_settings.h"
 #include "cli/output/output_file.h"
 #include "cli/parse/commands.h"
@@ -13,7 +13,7 @@
 #include "cli/show/show_workload.h"
 #include "platforms/devices/power.h"
 #include "report/format.h"
-#include "report/json_show.h"
+#include "report/json/json_show.h"
 #include "report/pictures/platform_picture.h"
 #include "report/text_device.h"
 #include "strategies/framework_rules.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/gzip_file.h"
+#include "base/text/gzip_file.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
 #include "platforms/machine/machine.h"

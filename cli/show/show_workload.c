@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
 #include "workloads/model.h"
 #include "workloads/operator_costs.h"

@@ -15,7 +15,7 @@
 #include "cli/validate/validate_service.h"
 #include "platforms/profile.h"
 #include "report/page/page.h"
-#include "report/validation.h"
+#include "report/validation/validation.h"
 #include "strategies/software_stack.h"
 #include "validate/cross/cross_groups.h"
 #include "validate/step_kernel_lists.h"

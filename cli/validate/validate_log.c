@@ -9,10 +9,10 @@
 #include "cli/inputs/log_inputs.h"
 #include "cli/output/output_file.h"
 #include "cli/output/terminal.h"
-#include "report/evaluation_published_runs.h"
 #include "report/format.h"
+#include "report/validation/evaluation_published_runs.h"
 #include "strategies/search/error_bar_key.h"
-#include "strategies/train/stream_memory_pools.h"
+#include "strategies/train/memory/stream_memory_pools.h"
 #include "validate/runs/finding_texts.h"
 #include "validate/runs/run_plausibility.h"
 

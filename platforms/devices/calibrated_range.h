@@ -5,7 +5,7 @@
  * GEMMs have ranges of m, n and k, attention one of keys. A device file or a profile states them
  * with their source, {"m": [1, 32768], "n": [32, 65536], "k": [32, 65536], "source": ..., "date":
  * ...}; without them nothing is claimed. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/devices/kernel.h"
 
 #define RH_CALIBRATED_RANGE_AXES 3

@@ -10,7 +10,7 @@
  * the platform's links: it assumes a node as the vendor builds it. */
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define RH_PEER_KNOTS_MAX  32
 #define RH_PEER_CURVES_MAX 4

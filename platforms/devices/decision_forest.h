@@ -13,7 +13,7 @@
  *     {"cuts": {"m": [24, 96], "n k": [1048576]}, "trees": ["a1 b0 -12 40 a0 7 -3", ...]} */
 #include <glib.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define RH_FOREST_TREES_MAX    256
 #define RH_FOREST_LEAVES_MAX   1024 /* leaves of a tree */

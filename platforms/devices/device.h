@@ -17,7 +17,7 @@
 
 #include "base/cost_tree.h"
 #include "base/fact.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/devices/calibrated_range.h"
 #include "platforms/devices/custom_allreduce.h"
 #include "platforms/devices/gemm_correction.h"

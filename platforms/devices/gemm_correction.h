@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/devices/kernel.h"
 
 #define RH_CORRECTION_M     9

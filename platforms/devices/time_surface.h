@@ -13,7 +13,7 @@
  * is in calibrate/fit/fit_surface.h. */
 #include <glib.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/devices/calibrated_range.h"
 #include "platforms/devices/decision_forest.h"
 #include "platforms/devices/kernel.h"

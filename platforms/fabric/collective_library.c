@@ -6,7 +6,7 @@
 #include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/fabric/nccl_protocol.h"
 
 static void *load(const char *spec, GError **error);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 
 /* Readers by order of trial; the last one takes what no other does. */
 static const RhMachineReader *const readers[] = {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/units.h"
 #include "platforms/device_name_match.h"
 #include "platforms/machine/machine.h"

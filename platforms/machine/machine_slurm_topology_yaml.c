@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/yaml.h"
+#include "base/text/yaml.h"
 #include "platforms/machine/machine.h"
 
 /* Adds the groups of a list: {"switch": NAME, "nodes": LIST} or {..., "children": LIST}. */

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/capacity/capacity_words.h"
 #include "report/format.h"
 #include "report/next_command.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/capacity/capacity.h"
 #include "report/format.h"
 #include "report/serve/serve_words.h"

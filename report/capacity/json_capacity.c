@@ -4,7 +4,7 @@
 #include "platforms/platform_constants.h"
 #include "report/capacity/capacity_service.h"
 #include "report/capacity/capacity_words.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/serve/serve_words.h"
 
 static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)

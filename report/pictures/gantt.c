@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/units.h"
 #include "report/pictures/gantt_bar_path.h"
 #include "report/pictures/gantt_colors.h"

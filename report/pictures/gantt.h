@@ -1,7 +1,7 @@
 #pragma once
 /* Draws a step as a Gantt chart: a row for each simulated GPU with passes of micro-batches at full
  * height and reasons for waiting at half height, and the critical path. */
-#include "sim/gpu_timeline.h"
+#include "sim/timeline/gpu_timeline.h"
 
 /* Returns the chart as SVG; the run must have a timeline. Caller frees. */
 char *rh_report_gantt_svg(const RhTaskIntervals *spans, const RhGpuTimeline *timeline);

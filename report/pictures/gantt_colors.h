@@ -1,7 +1,7 @@
 #pragma once
 /* Colour classes of a Gantt chart, and the classes of segments and waits. */
 #include "report/pictures/colors.h"
-#include "sim/gpu_timeline.h"
+#include "sim/timeline/gpu_timeline.h"
 
 typedef enum {
     RH_GANTT_FORWARD,

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/plan/launch_vs_plan.h"
 #include "report/plan/layout_families.h"
 #include "report/plan/near_batches.h"

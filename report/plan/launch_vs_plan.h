@@ -1,7 +1,7 @@
 #pragma once
 /* A launch beside the plan that was found for it: what it runs, the one change that helps most, and
  * the settings that differ. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/search/plan.h"
 
 typedef struct RhLaunchedBeside {

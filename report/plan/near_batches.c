@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "strategies/search/near_batch.h"
 
 /* Appends a batch: " 480 give 4.2 % more tok/s (75.4 s/step, tp4 pp12)", or that it gains too

@@ -1,6 +1,6 @@
 #pragma once
 /* Reports near batch sizes that are more efficient (strategies/search/near_batch.h). */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "report/report.h"
 
 /* "batch: 48 GPUs do not divide 512 samples well; with layouts that this rules out, 480 samples give

@@ -1,7 +1,7 @@
 /* Formats a plan without rows: nothing fits, or nothing was rehearsed in time. */
 #include <math.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "base/units.h"
 #include "report/format.h"
 #include "report/plan/text_plan.h"

@@ -1,7 +1,7 @@
 /* Formats the table of plans; columns with equal cells are left out. */
 #include <string.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "base/units.h"
 #include "report/format.h"
 #include "report/plan/layout_families.h"

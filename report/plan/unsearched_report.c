@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/plan/text_plan.h"
 #include "strategies/search/unsearched_changes.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /* Reports the knobs that a search does not vary by default (strategies/search/unsearched_changes.h), as
  * text and JSON. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/search/plan.h"
 
 /* "not searched: ...", and "other number formats, ...". `verbose` adds what cannot run, and reasons. */

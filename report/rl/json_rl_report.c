@@ -1,4 +1,4 @@
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/rl/rl_plan_report.h"
 
 static void put_trainer(RhJsonWriter *w, const RhRlTrainer *t)

@@ -1,5 +1,5 @@
 /* Formats what becomes of placements while answers grow. */
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
 #include "report/rl/rl_plan_report.h"
 #include "report/serve/serve_words.h"

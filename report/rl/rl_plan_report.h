@@ -1,6 +1,6 @@
 #pragma once
 /* Formats the answer of `rl-plan`: the best placement, all that were simulated, what binds. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "report/report.h"
 #include "strategies/search/rl/rl_growth.h"
 

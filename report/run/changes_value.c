@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/capacity/capacity.h"
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 
 #define HOUR_S     3600.0
 #define GAIN_LEAST 5e-4 /* of the GPU-hours: less is noise of the draws */

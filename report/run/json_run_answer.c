@@ -1,4 +1,4 @@
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/run/run_answer.h"
 #include "strategies/run/failure_rates.h"
 

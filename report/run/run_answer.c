@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/capacity/capacity.h"
 #include "report/format.h"
 #include "strategies/run/failure_rates.h"

@@ -9,7 +9,7 @@
 #include "strategies/search/services/servers_per_hour.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 /* The question of a service report; all borrowed. */
 typedef struct {

@@ -1,7 +1,7 @@
 /* Formats the results of a service's requests as JSON and CSV. */
 #include <math.h>
 
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/serve/serve.h"
 #include "report/serve/serve_words.h"
 #include "report/warnings.h"

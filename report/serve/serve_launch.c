@@ -6,7 +6,7 @@
 #include "report/format.h"
 #include "report/serve/serve.h"
 #include "strategies/serve/launch/serving_engine.h"
-#include "workloads/hf_hub.h"
+#include "workloads/config/hf_hub.h"
 #include "workloads/precision_recipe.h"
 
 static void add_word(GString *out, const char *flag, const char *word)

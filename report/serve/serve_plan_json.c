@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/serve/serve.h"
 #include "report/serve/serve_words.h"
 #include "report/warnings.h"

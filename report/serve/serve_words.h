@@ -1,6 +1,6 @@
 #pragma once
 /* Texts and JSON parts shared by answers about services. Private to report/. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "report/serve/serve.h"
 
 /* Appends a line "$0.18 per million tokens made, ... at $2.4 a GPU-hour" after `indent`; nothing

@@ -1,9 +1,9 @@
 /* Writes how many servers each hour of a day wants. */
 #include "base/garray_access.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/capacity/capacity.h"
 #include "report/format.h"
-#include "report/json_common.h"
+#include "report/json/json_common.h"
 #include "report/serve/serve.h"
 
 #define HOUR_S 3600.0

@@ -1,8 +1,8 @@
 #pragma once
 /* The size of a service's KV cache, in tokens and in requests of the longest kind. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/serve/service/service.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 typedef struct {
     int64_t tokens;   /* of a server's group of attention */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 
 typedef struct {
     const RhMerged *a, *b;

@@ -2,7 +2,7 @@
  * or message are spread evenly over its time, latency included. */
 #include <math.h>
 
-#include "sim/engine/exec_private.h"
+#include "sim/engine/exec/exec_private.h"
 
 void rh_exec_note_transfer(RhExec *x, const RhActivity *a)
 {

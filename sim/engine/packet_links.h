@@ -1,7 +1,7 @@
 #pragma once
 /* Links that serve packets, with the connections and messages that cross them. This file knows
  * bytes and ranks, and not the purpose of a message. Timer slots: from x->transport_slot on. */
-#include "sim/engine/exec_private.h"
+#include "sim/engine/exec/exec_private.h"
 
 typedef struct {
     double bytes;                 /* payload */

@@ -1,7 +1,7 @@
 /* Computes the remaining path of each task: the longest path from its start to the end of the step,
  * with every collective and message at its time on idle links. Sharing of links and SMs and waits
  * for others only add to this lower bound. */
-#include "sim/engine/exec_private.h"
+#include "sim/engine/exec/exec_private.h"
 
 typedef struct {
     int32_t actor, task;

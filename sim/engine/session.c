@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/garray_access.h"
-#include "sim/engine/exec.h"
+#include "sim/engine/exec/exec.h"
 #include "sim/memory_ledger.h"
 
 typedef struct {

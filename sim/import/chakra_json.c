@@ -3,7 +3,7 @@
  * stand in "attr" or beside the rest. */
 #include <string.h>
 
-#include "base/decimal_parse.h"
+#include "base/text/decimal_parse.h"
 #include "sim/import/chakra_node.h"
 
 static const char *find(const RhJsonNode *object, const char *const *keys)

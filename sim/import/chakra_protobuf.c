@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 #include "sim/import/chakra_node.h"
 
 #define TEXT_MAX 4096

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/gzip_file.h"
-#include "base/text_input.h"
+#include "base/text/gzip_file.h"
+#include "base/text/text_input.h"
 #include "sim/import/imported_trace.h"
 
 #define BYTES_MAX ((gsize)256 << 20)

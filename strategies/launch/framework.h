@@ -84,7 +84,7 @@ void rh_launch_write(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 
  * has no line "END". */
 void rh_launch_file(RhLaunchText *t, const char *name, const char *text);
 void rh_launch_note(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* --- numerics: figures of a model's file that change no cost (workloads/rope_and_norm_settings.h) --- */
+/* --- numerics: figures of a model's file that change no cost (workloads/config/rope_and_norm_settings.h) --- */
 
 /* A number as all frameworks read it: "1e-05". `text` is its room. */
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include "strategies/launch/hf_trainer.h"
 #include "strategies/train/block_cost.h"
-#include "workloads/hf_hub.h"
+#include "workloads/config/hf_hub.h"
 #include "workloads/operators/operator.h"
 
 static const char program[] =

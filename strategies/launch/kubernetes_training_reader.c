@@ -4,7 +4,7 @@
  * Job (batch/v1: parallelism). */
 #include <string.h>
 
-#include "base/json_tree_builder.h"
+#include "base/json/json_tree_builder.h"
 #include "strategies/launch/readers.h"
 
 #define PARTS_MOST 65536.0

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "strategies/launch/readers.h"
-#include "workloads/hf_hub.h"
+#include "workloads/config/hf_hub.h"
 #include "workloads/model.h"
 
 /* A model of the catalogue. */

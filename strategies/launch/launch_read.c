@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json_internal.h"
-#include "base/text_input.h"
-#include "base/toml.h"
-#include "base/yaml.h"
+#include "base/json/json_internal.h"
+#include "base/text/text_input.h"
+#include "base/text/toml.h"
+#include "base/text/yaml.h"
 #include "strategies/launch/hf_trainer.h"
 #include "strategies/launch/readers.h"
 

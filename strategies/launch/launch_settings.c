@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 
 static void clear_setting(gpointer data)
 {

@@ -3,8 +3,8 @@
  * with its place. Private to this folder.
  *
  * A key of a file is called by its path, "training.seq_len"; a flag without its dashes. */
-#include "base/json_tree_builder.h"
-#include "base/shell_script.h"
+#include "base/json/json_tree_builder.h"
+#include "base/shell/shell_script.h"
 
 typedef struct {
     char *name, *text;      /* owned; "" for a switch; elements of a list with ", " between */

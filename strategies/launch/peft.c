@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/launch/hf_trainer.h"
 #include "strategies/train/block_cost.h"
 

@@ -7,7 +7,7 @@
 
 #include "workloads/document_packing.h"
 #include "workloads/model.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 /* Computation of an algorithm beside answers: passes over all tokens of a step, in passes of the
  * policy's size. A row of algorithms/. */

@@ -1,7 +1,7 @@
 #include "strategies/run/failure_file.h"
 
-#include "base/csv.h"
 #include "base/error.h"
+#include "base/text/csv.h"
 #include "base/units.h"
 #include "strategies/run/failure_rates.h"
 

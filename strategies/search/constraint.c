@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "base/units.h"
 #include "strategies/knobs.h"
 #include "strategies/search/plan.h"

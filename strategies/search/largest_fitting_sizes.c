@@ -2,7 +2,7 @@
 
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 
 #define SEQUENCE_MOST (INT64_C(1) << 24) /* tokens, of a model without a limit */
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "strategies/serve/iteration/iteration.h"
 #include "strategies/serve/server_software.h"
 #include "strategies/serve/service/autoscaling.h"

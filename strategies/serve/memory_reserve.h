@@ -2,7 +2,7 @@
 /* Memory reserve: memory of a device that a server leaves free by default, as SGLang does, for
  * tokens of an iteration, sequences of its graphs, and ranks; their default numbers depend on the
  * size of the memory. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "strategies/serve/deployment.h"
 
 #define RH_SERVER_SIZES_MAX 6

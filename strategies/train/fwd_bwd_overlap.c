@@ -2,7 +2,7 @@
  * of a layer where the schedule otherwise splits it in two. */
 #include <string.h>
 
-#include "strategies/train/layer_ops.h"
+#include "strategies/train/program/layer_ops.h"
 
 /* --- a whole backward --- */
 

@@ -6,7 +6,7 @@
  * dispatch, experts, combine). */
 #include <string.h>
 
-#include "strategies/train/layer_ops.h"
+#include "strategies/train/program/layer_ops.h"
 
 typedef struct {
     const GArray *tasks;

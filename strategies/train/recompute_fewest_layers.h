@@ -2,7 +2,7 @@
 /* Minimal recomputation: chooses for each stage the least number of layers to recompute such that
  * it fits. Earlier stages hold more micro-batches and recompute more (Megatron-LM's
  * --recompute-method block, chosen stage by stage). */
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 
 /* Sets the recomputed layers of a layout that leaves them open (RH_RECOMPUTED_FEWEST): for every stage
  * the least number of first layers of each chunk such that it needs at most `most_bytes` of the

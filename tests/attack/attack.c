@@ -21,7 +21,7 @@
 #include "base/child_process.h"
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define SECONDS_OTHERWISE 45
 #define PATIENCE_S        120 /* sanitizers are slow */

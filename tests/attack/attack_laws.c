@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/attack/attack.h"
 
 /* Steps may pass each other by a little where bandwidth changes the order of what meets on a link.

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/kit/testkit.h"
 
 RhJson *parse(const char *text);

@@ -5,7 +5,7 @@
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/plan.h"
-#include "strategies/train/program_build.h"
+#include "strategies/train/program/program_build.h"
 #include "strategies/train/train.h"
 #include "tests/kit/testkit.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/catalogue.h"
 #include "platforms/platform.h"
 #include "tests/kit/testkit.h"

@@ -5,11 +5,11 @@
 
 #include "accuracy/error_bar_record.h"
 #include "base/interned_strings.h"
-#include "base/json.h"
-#include "report/evaluation_published_runs.h"
+#include "base/json/json.h"
 #include "report/format.h"
 #include "report/pictures/canvas.h"
 #include "report/pictures/platform_picture.h"
+#include "report/validation/evaluation_published_runs.h"
 #include "tests/kit/testkit.h"
 
 static void check_text(char *text, const char *expected)

@@ -5,7 +5,7 @@
 #include "strategies/search/error_bar_key.h"
 #include "strategies/software_stack_file.h"
 #include "strategies/train/block_cost.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

@@ -5,7 +5,7 @@
 #include "sim/collective/collective.h"
 #include "sim/engine/program_flows.h"
 #include "strategies/layer_partition.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/shard_kit.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

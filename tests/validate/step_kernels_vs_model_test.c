@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/kit/testkit.h"
 #include "validate/step_kernel_lists.h"
 #include "validate/step_kernels_vs_model.h"

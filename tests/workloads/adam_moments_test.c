@@ -4,7 +4,7 @@
 
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/bounds/bound_cache.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

@@ -2,7 +2,7 @@
  * model silently; and the later names of layer kinds that transformers writes. */
 #include "base/error.h"
 #include "tests/kit/model_counts.h"
-#include "workloads/family_keys.h"
+#include "workloads/config/family_keys.h"
 #include "workloads/operators/operator.h"
 
 #define LATENTS                                                                                    \

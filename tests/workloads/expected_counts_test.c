@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "base/text/csv.h"
 #include "tests/kit/testkit.h"
 #include "workloads/model.h"
 #include "workloads/operator_costs.h"

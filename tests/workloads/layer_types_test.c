@@ -6,7 +6,7 @@
 #include "tests/kit/operators_kit.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
-#include "workloads/family_keys.h"
+#include "workloads/config/family_keys.h"
 #include "workloads/features.h"
 #include "workloads/operator_costs.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "strategies/train/block_cost.h"
-#include "strategies/train/memory.h"
-#include "strategies/train/stage_program.h"
+#include "strategies/train/memory/memory.h"
+#include "strategies/train/program/stage_program.h"
 #include "tests/kit/model_counts.h"
 #include "tests/kit/shard_kit.h"
 #include "tests/kit/testkit.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/kit/model_counts.h"
 #include "tests/kit/testkit.h"
-#include "workloads/family_keys.h"
+#include "workloads/config/family_keys.h"
 
 #define LLAMA(rest)                                                                                \
     "{'model_type': 'llama', 'num_hidden_layers': 2, 'hidden_size': 256, 'num_attention_heads': "  \

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tests/kit/model_counts.h"
-#include "workloads/family_keys.h"
+#include "workloads/config/family_keys.h"
 
 /* --- Parts --- */
 

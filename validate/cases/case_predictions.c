@@ -11,7 +11,7 @@
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/error_bar_key.h"
 #include "strategies/search/rehearsals/rehearse.h"
-#include "strategies/train/stream_memory_pools.h"
+#include "strategies/train/memory/stream_memory_pools.h"
 #include "validate/cases/cases_cross_validation.h"
 #include "validate/cases/cases_translate.h"
 #include "validate/cases/fitted_steps.h"

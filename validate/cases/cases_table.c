@@ -4,7 +4,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/nearest_names.h"
+#include "base/text/nearest_names.h"
 #include "base/units.h"
 #include "validate/serving/a2a_table.h"
 #include "validate/serving/mlperf_table.h"

@@ -1,7 +1,7 @@
 #pragma once
-/* Tables of measured runs, of training or of serving, as people publish them: CSV with a header (base/csv.h), a row a
+/* Tables of measured runs, of training or of serving, as people publish them: CSV with a header (base/text/csv.h), a row a
  * run. Columns in any order; those a table lacks are empty. docs/guide/validation.md has the list. */
-#include "base/csv.h"
+#include "base/text/csv.h"
 #include "calibrate/stacks/published_steps.h"
 
 /* ROW(enum's word, name in the header) */

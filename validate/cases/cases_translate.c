@@ -7,7 +7,7 @@
 #include "base/interned_strings.h"
 #include "base/units.h"
 #include "calibrate/stacks/steps_linear_fit.h"
-#include "strategies/train/stream_memory_pools.h"
+#include "strategies/train/memory/stream_memory_pools.h"
 #include "validate/cases/case_model.h"
 #include "validate/cases/case_platform.h"
 

@@ -13,7 +13,7 @@
  * which: "chosen_on": "these rows" (those it applies to), or conditions like those of "when". It is
  * withheld from predictions of groups that hold such rows (validate/serving/served_cross_validation.h). A rule
  * that names a model, a GPU and a concurrency needs it, or a source that is a file at a commit. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "validate/cases/cases_table.h"
 
 /* ROW(enum's word, key) */

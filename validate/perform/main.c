@@ -11,8 +11,8 @@
 #include <sys/prctl.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "sim/timeline_file.h"
+#include "base/json/json.h"
+#include "sim/timeline/timeline_file.h"
 #include "validate/perform/clock_sync.h"
 #include "validate/perform/pingpong_measure.h"
 #include "validate/perform/rank_results.h"

@@ -3,7 +3,7 @@
 #include <mpi.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 void rh_results_clear(RhResults *all)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Lines of the printed result and the members of the file that the same benchmark writes. */
 static const struct {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/gzip_file.h"
-#include "base/json_stream_reader.h"
+#include "base/json/json_stream_reader.h"
+#include "base/text/gzip_file.h"
 #include "validate/runs/gpu_trace_steps.h"
 #include "validate/runs/kernel_names.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/gzip_file.h"
-#include "base/log_prefix_strip.h"
+#include "base/text/gzip_file.h"
+#include "base/text/log_prefix_strip.h"
 #include "report/format.h"
 #include "validate/runs/gpu_trace.h"
 #include "validate/runs/training_log.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/gzip_file.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/text/gzip_file.h"
 #include "validate/runs/bench_serve_printout.h"
 
 #define FILE_MAX   ((gsize)64 << 20)

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/text_table.h"
+#include "base/text/text_table.h"
 #include "report/format.h"
 
 static const char *const names[RH_PART_LAST] = {

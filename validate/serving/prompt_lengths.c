@@ -6,7 +6,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define STREAM       17 /* of random numbers, apart from those of arrivals */
 #define HALVINGS     60

@@ -1,7 +1,7 @@
 #pragma once
 /* Lengths of the prompts and answers of published data sets (validate/data/lengths.json), as quantiles
  * between which they are drawn. Prompts and answers are drawn independently of each other. */
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 #define RH_LENGTH_LEVELS_MAX 32
 

@@ -4,7 +4,7 @@
 
 #include "base/catalogue_folders.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define PROMPTS_MAX 1000000
 

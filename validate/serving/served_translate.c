@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/decimal_parse.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
+#include "base/text/decimal_parse.h"
 #include "base/units.h"
 #include "platforms/device_name_match.h"
 #include "validate/cases/case_translation_state.h"

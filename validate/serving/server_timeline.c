@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/json.h"
-#include "base/line_reader.h"
+#include "base/json/json.h"
+#include "base/text/line_reader.h"
 #include "strategies/serve/service/service.h"
 #include "validate/coordinate_descent.h"
 #include "validate/serving/published_prompt_prefixes.h"

@@ -6,7 +6,7 @@
 #include "base/child_process.h"
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "validate/suites/lab_topology_write.h"
 
 /* Runs a command; returns both of its streams and its exit status; false when it could not be

@@ -4,8 +4,8 @@
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 
-#include "base/json.h"
-#include "sim/timeline_file.h"
+#include "base/json/json.h"
+#include "sim/timeline/timeline_file.h"
 
 bool rh_performed_load(const char *path, RhPerformedResult *out, GError **error)
 {

@@ -5,7 +5,7 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define EAGER_LIMIT "4300000" /* as validate/lab/mpirun sets for Open MPI */
 

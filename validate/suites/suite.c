@@ -5,7 +5,7 @@
 
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "calibrate/links/pingpong_fit.h"
 #include "validate/suites/emulated_network_run.h"
 #include "validate/suites/suite_private.h"

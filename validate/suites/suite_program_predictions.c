@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "platforms/profile.h"
 #include "sim/engine/workers/isolated_run.h"
 #include "sim/uncontended_critical_path.h"

@@ -7,7 +7,7 @@
  * is one file, its row in `rh_operators`, and a family that names it (workloads/families). Whether steps
  * run fused or one by one is the operator's own; the stack chooses through RhShard.
  * For workloads/, and for launches and rules of frameworks, which ask which operator a layer has. */
-#include "workloads/family_keys.h"
+#include "workloads/config/family_keys.h"
 #include "workloads/operator_costs.h"
 
 /* What a row is asked about: one rank's share of a block, for one micro-batch. */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "base/error.h"
+#include "base/text/csv.h"
 
 #define TIME_MOST_S 1e12
 #define NODES_MOST  1000000

@@ -9,10 +9,10 @@
 #include "sim/engine/symmetry_fold_cache.h"
 #include "strategies/search/plan.h"
 #include "strategies/train/collective_algorithm_choice.h"
-#include "strategies/train/memory.h"
-#include "strategies/train/program_build.h"
+#include "strategies/train/memory/memory.h"
+#include "strategies/train/program/program_build.h"
+#include "strategies/train/program/stage_program.h"
 #include "strategies/train/schedule_critical_path.h"
-#include "strategies/train/stage_program.h"
 
 /* Return the larger and the smaller of two numbers (not NaN), several times faster than fmax and
  * fmin. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "strategies/search/bounds/recompute_bound.h"
-#include "strategies/train/layer_ops.h"
 #include "strategies/train/layout_representatives.h"
+#include "strategies/train/program/layer_ops.h"
 
 /* Cost of recomputing a module of one layer: the part of what the layer keeps that is freed, and
  * the seconds that this takes, at the least. */

@@ -2,7 +2,7 @@
 /* Finds the tasks of a program behind one term of a cost tree: collectives, messages and kernels,
  * with their times on idle links and devices. */
 #include "sim/engine/engine.h"
-#include "strategies/train/layer_ops.h"
+#include "strategies/train/program/layer_ops.h"
 
 /* Finds a term by its name or a part of it; a known term that the tree lacks is added with 0 s.
  * RH_ERROR_USAGE lists the names. */

@@ -1,7 +1,7 @@
 #pragma once
 /* Computes what fills the memory of each stage of a layout, and what would lower it. */
 #include "strategies/search/memory_savers.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 
 /* Memory of a rank of a stage at its peak. */
 typedef struct {

@@ -7,8 +7,8 @@
 #include "platforms/devices/mig_slices.h"
 #include "sim/run_cost_tree.h"
 #include "strategies/search/error_bar_key.h"
-#include "strategies/train/memory.h"
-#include "strategies/train/stage_program.h"
+#include "strategies/train/memory/memory.h"
+#include "strategies/train/program/stage_program.h"
 
 double rh_straggler_factor(const RhProblem *c)
 {

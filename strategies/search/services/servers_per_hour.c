@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/garray_access.h"
+#include "base/text/csv.h"
 
 #define HOUR_S       3600.0
 #define DAY_HOURS    24

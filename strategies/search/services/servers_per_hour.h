@@ -11,7 +11,7 @@ typedef struct {
 #define RH_DAY_S 86400.0
 
 /* Reads a table of hours,per_s: from when on so many requests come in a second, the first one from hour 0. Or a trace
- * of requests (workloads/requests.h) of 24 hours or more, counted from its first: the mean of each hour, over the days
+ * of requests (workloads/requests/requests.h) of 24 hours or more, counted from its first: the mean of each hour, over the days
  * that it has; an hour without a request counts one. Appends RhDayRate. RH_ERROR_INPUT with file:line:col: no rate above 0,
  * hours out of order or beyond 24; a shorter trace. */
 bool rh_day_rates_load(const char *path, GArray *rates, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -5,7 +5,7 @@
  * Traces with hashes of their prompts' blocks contain the names. A turn of a session that is at
  * least as long as the turn before it and its answer together is assumed to begin with both, as
  * chat clients do; a shorter one shares nothing. Other prompts have no names. */
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 typedef struct RhPromptPrefixes RhPromptPrefixes;
 

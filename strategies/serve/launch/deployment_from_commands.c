@@ -3,14 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/decimal_parse.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
-#include "base/text_input.h"
+#include "base/text/decimal_parse.h"
+#include "base/text/text_input.h"
 #include "base/units.h"
 #include "strategies/serve/launch/server_commands_from_files.h"
 #include "strategies/serve/server_software.h"
-#include "workloads/hf_hub.h"
+#include "workloads/config/hf_hub.h"
 #include "workloads/precision_recipe.h"
 
 /* What a command says that is no key of a deployment by itself. */

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/shell_script.h"
-#include "base/text_input.h"
-#include "base/yaml.h"
+#include "base/json/json.h"
+#include "base/shell/shell_script.h"
+#include "base/text/text_input.h"
+#include "base/text/yaml.h"
 
 #define NESTED_MAX 4 /* scripts within words of scripts */
 

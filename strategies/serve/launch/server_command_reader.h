@@ -1,8 +1,8 @@
 #pragma once
 /* State of reading a file for commands of servers, and how its words become commands. Private to
  * server_commands_from_files.c and server_manifest_reader.c. */
-#include "base/json.h"
-#include "base/json_tree_builder.h"
+#include "base/json/json.h"
+#include "base/json/json_tree_builder.h"
 #include "strategies/serve/launch/server_commands_from_files.h"
 
 /* A word of a command, wherever it stood. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text_input.h"
+#include "base/text/text_input.h"
 #include "strategies/serve/launch/server_command_reader.h"
 
 static void free_command(gpointer data)

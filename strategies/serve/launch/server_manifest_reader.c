@@ -1,8 +1,8 @@
 /* Manifests of Kubernetes and Docker Compose, and configuration files of engines, as commands. */
 #include <string.h>
 
-#include "base/shell_script.h"
-#include "base/yaml.h"
+#include "base/shell/shell_script.h"
+#include "base/text/yaml.h"
 #include "strategies/serve/launch/server_command_reader.h"
 
 #define REPLICAS_MAX 65536

@@ -10,7 +10,7 @@
 #include "strategies/serve/cache/prompt_prefixes.h"
 #include "strategies/serve/iteration/iteration.h"
 #include "strategies/serve/results/request_records.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 typedef struct RhReplica RhReplica;
 

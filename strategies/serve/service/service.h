@@ -9,7 +9,7 @@
 #include "strategies/serve/service/server_failures.h"
 #include "strategies/serve/service/trainer_pacer.h"
 #include "strategies/serve/service/vector_index.h"
-#include "workloads/requests.h"
+#include "workloads/requests/requests.h"
 
 typedef struct RhService RhService;
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define COUNT_MAX (1 << 20)
 

@@ -1,7 +1,7 @@
 #pragma once
 /* A codec: what replicas exchange in place of the sums of gradients, with the kernels that pack and
  * unpack it and the buffers that it keeps. One file here for each row of strategies/codecs.h. */
-#include "strategies/train/stage_program.h"
+#include "strategies/train/program/stage_program.h"
 
 /* The exchange of one class of parameters, at the end of a step: kernels and collectives that wait
  * for one another. */

@@ -1,7 +1,7 @@
 #pragma once
 /* Gradient buckets: gradients are collected layer by layer and class by class, and sent when a
  * bucket is full. Shared by the parallelisms that reduce gradients. */
-#include "strategies/train/stage_program.h"
+#include "strategies/train/program/stage_program.h"
 
 /* Returns the number of parameters of one rank at which a bucket is closed: the stack's bytes, else
  * its number, at least its minimum per replica. */

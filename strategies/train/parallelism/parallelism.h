@@ -3,8 +3,8 @@
  * Each adds communication in two places: at the hooks inside a layer (layer_ops.h), where tensors
  * are divided, and around layers in the stage program (stage_program.h), where parameters and
  * gradients are. */
-#include "strategies/train/layer_ops.h"
-#include "strategies/train/stage_program.h"
+#include "strategies/train/program/layer_ops.h"
+#include "strategies/train/program/stage_program.h"
 
 /* Places inside a block's pass where parallelisms add communication. */
 typedef enum {

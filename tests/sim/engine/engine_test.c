@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "sim/timeline_diff.h"
+#include "sim/timeline/timeline_diff.h"
 
 static const RhEngineOptions plain = {0};
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "strategies/launch/launch.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/bounds_kit.h"
 
 /* Returns the bytes that one rank sends in its sums of gradients, or in what stands for them, when

@@ -1,8 +1,8 @@
 /* Buckets of gradients: by parameters, by bytes, and by time. */
 #include "strategies/software_stack_file.h"
 #include "strategies/train/block_cost.h"
-#include "strategies/train/layer_ops.h"
 #include "strategies/train/parallelism/gradient_buckets.h"
+#include "strategies/train/program/layer_ops.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

@@ -2,7 +2,7 @@
 #include "sim/collective/collective.h"
 #include "sim/engine/program_flows.h"
 #include "strategies/search/bounds/bound_cache.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

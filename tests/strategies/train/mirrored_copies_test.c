@@ -1,6 +1,6 @@
 /* Two copies of the model in one pipeline: memory, sums, folds and bounds of GEMS. */
 #include "sim/memory_ledger.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "strategies/train/schedules/schedule.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "sim/memory_ledger.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/train_kit.h"
 
 #define DRAWS 40

@@ -1,7 +1,7 @@
 /* Memory of training beside what papers and manuals print of it. */
 #include <math.h>
 
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "strategies/train/pipeline_schedule_properties.h"
 #include "tests/kit/train_kit.h"
 

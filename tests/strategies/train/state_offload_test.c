@@ -1,6 +1,6 @@
 /* Optimizer states in the host's memory: which bytes travel and are worked on, what a device and its host
  * hold, and what a step waits for. */
-#include "strategies/train/stage_program.h"
+#include "strategies/train/program/stage_program.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

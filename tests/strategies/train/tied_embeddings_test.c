@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "sim/collective/collective.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

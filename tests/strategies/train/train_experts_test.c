@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sim/uncontended_critical_path.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

@@ -4,7 +4,7 @@
 
 #include "sim/collective/collective.h"
 #include "sim/uncontended_critical_path.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "strategies/train/schedules/schedule.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "sim/memory_ledger.h"
 #include "strategies/train/block_cost.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/shard_kit.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"

@@ -1,7 +1,7 @@
 /* ZeRO's shares in groups of replicas where experts are spread over ranks: experts are shared out among the
  * ranks of a group that have the same ones. */
 #include "sim/engine/workers/isolated_run.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/memory/memory.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 

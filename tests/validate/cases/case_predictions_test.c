@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "accuracy/evaluation.h"
-#include "base/csv.h"
 #include "base/error.h"
 #include "base/interned_strings.h"
+#include "base/text/csv.h"
 #include "tests/kit/testkit.h"
 #include "validate/cases/case_predictions.h"
 #include "validate/cases/cases_translate.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/gzip_file.h"
+#include "base/text/gzip_file.h"
 #include "tests/kit/testkit.h"
 #include "validate/runs/kernel_names.h"
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "calibrate/links/pingpong_fit.h"
 #include "platforms/profile.h"
-#include "report/validation.h"
+#include "report/validation/validation.h"
 #include "tests/kit/engine_kit.h"
 #include "validate/suites/deadlock_compare.h"
 #include "validate/suites/lab_topology_write.h"

@@ -3,7 +3,7 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
-#include "strategies/train/program_build.h"
+#include "strategies/train/program/program_build.h"
 #include "tests/kit/bounds_kit.h"
 
 #define TOLERANCE  1e-9

@@ -3,7 +3,7 @@
 
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/train/pipeline_schedule_properties.h"
-#include "strategies/train/program_build.h"
+#include "strategies/train/program/program_build.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 
