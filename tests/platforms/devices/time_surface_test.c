@@ -155,8 +155,11 @@ static void a_cache_of_8_bits_has_surfaces_of_its_own(void)
     RH_CHECK_CLOSE(rh_kernel_time_s(p->device, &wide), roof_s(0, 1, 2 * cache + rest), 1e-3);
     RH_CHECK_CLOSE(rh_kernel_time_s(p->device, &narrow), roof_s(0, 1, cache + rest), 1e-3);
     RhKernel small_head = wide;
-    small_head.k = 64; /* goes by the nearest size that there is */
-    CU_ASSERT_TRUE(rh_kernel_time_s(p->device, &small_head) < rh_kernel_time_s(p->device, &wide));
+    for (small_head.k = 64; small_head.k <= 256;
+         small_head.k += 64) /* by the nearest that there is */
+        CU_ASSERT_PTR_EQUAL(rh_device_surface(p->device, &small_head),
+                            rh_device_surface(p->device, &wide));
+    CU_ASSERT_PTR_NOT_NULL(rh_device_surface(p->device, &wide));
 }
 
 /* Experts' products go by a surface of their own; products of heads, which are batches as well, by the

@@ -170,6 +170,22 @@ static void a_recipe_has_the_models_window(void)
     CU_ASSERT_PTR_NULL(strstr(whole->files, "window_size"));
 }
 
+/* A recipe names the experts' capacity where there is one, and no biases of some layers alone. */
+static void a_recipe_says_what_experts_and_biases_are(void)
+{
+    g_auto(TrainKit) experts = train_kit("mixtral-8x7b", "dgx-h100:1", "bare", 64, 4096);
+    g_autoptr(RhLaunch) open = launch_of(&experts, "nemo", "tp4,dp2");
+    CU_ASSERT_PTR_NULL(strstr(open->files, "moe_expert_capacity_factor"));
+    g_auto(TrainKit) dense = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 64, 4096);
+    RhLayout l = train_layout(&dense, "tp4,dp2");
+    dense.model->kinds[0].ffn_bias = true;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhLaunch) biased = rh_launch_new("nemo", &dense.c, &l, &error);
+    CU_ASSERT_PTR_NULL(biased);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "biases"));
+}
+
 /* --- TorchTitan --- */
 
 static void fsdp_is_said_by_degrees_and_by_what_stays_gathered(void)
@@ -445,6 +461,8 @@ int main(void)
              every_field_of_a_recipe_is_one_of_the_project},
             {"a_recipe_says_the_layout", a_recipe_says_the_layout},
             {"a_recipe_has_the_models_window", a_recipe_has_the_models_window},
+            {"a_recipe_says_what_experts_and_biases_are",
+             a_recipe_says_what_experts_and_biases_are},
             {"fsdp_is_said_by_degrees_and_by_what_stays_gathered",
              fsdp_is_said_by_degrees_and_by_what_stays_gathered},
             {"splits_are_dealt_out_as_they_are_rehearsed",

@@ -66,6 +66,8 @@ static const Case cases[] = {
     {".yaml", MAXTEXT "cast_logits_to_fp32: false\n", IN_UNKNOWN, "cast_logits_to_fp32"},
     {".yaml", MAXTEXT "float32_logits: true\n", IN_UNKNOWN, "float32_logits"},
     {".yaml", MAXTEXT "weight_dtype: bfloat16\n", IN_UNKNOWN, "weight_dtype"},
+    {".yaml", MAXTEXT "global_parameter_scale: 2\n", IN_NOTES, "global_parameter_scale 2"},
+    {".yaml", MAXTEXT "global_parameter_scale: 1\n", NOWHERE, NULL},
     {".yaml", FACTORY "stage: dpo\n", IN_NOTES, "a sample is a pair"},
     {".yaml", FACTORY "stage: kto\n", IN_NOTES, "kto"},
     {".yaml", FACTORY "optim: paged_adamw_8bit\n", IN_NOTES, "counted on the GPU"},

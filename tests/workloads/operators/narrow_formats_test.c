@@ -142,6 +142,18 @@ static void a_recipe_keeps_operands_narrow(void)
     CU_ASSERT_EQUAL(rh_block_gathered_bytes(m, NULL, RH_BLOCK_HEAD, &cut), whole);
 }
 
+/* Two of four weights are zeros: linear layers multiply half the depth, as ones of half the FLOPs. Source:
+ * Mishra et al. 2021, arXiv 2104.08378. */
+static void sparse_weights_halve_linear_layers(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    RhShard dense = shard_of(1, 1024, 1), sparse = dense;
+    sparse.recipe = &rh_recipe_sparse_weights;
+    Formats a = formats_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &dense),
+            b = formats_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &sparse);
+    RH_CHECK_CLOSE(b.narrow + b.wide, (a.narrow + a.wide) / 2, 1e-14);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -149,6 +161,7 @@ int main(void)
         {"activations_cast_what_they_write", activations_cast_what_they_write},
         {"a_narrow_core_casts_what_it_reads", a_narrow_core_casts_what_it_reads},
         {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
+        {"sparse_weights_halve_linear_layers", sparse_weights_halve_linear_layers},
         {NULL, NULL},
     };
     return rh_test_main("narrow_formats", tests);
