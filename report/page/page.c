@@ -69,7 +69,12 @@ static void append_answer(GString *out, const RhPage *page, gsize heading_length
 {
     g_string_append(out, "<section id=\"answer\" aria-labelledby=\"answer-title\">\n"
                          "<h1 id=\"answer-title\">");
-    append_escaped(out, page->answer, (gssize)heading_length);
+    g_autofree char *heading = g_strndup(page->answer, heading_length);
+    g_auto(GStrv) lines = g_strsplit(heading, "\n", -1);
+    for (guint i = 0; lines[i]; i++) {
+        g_string_append(out, i > 0 ? " " : "");
+        append_escaped(out, g_strchug(lines[i]), -1);
+    }
     g_string_append(out, "</h1>\n<div id=\"cards\" class=\"cards\"></div>\n</section>\n");
 }
 
