@@ -13,6 +13,7 @@
 
 static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
+static const char *const prefetch_names[] = {"on", "off", NULL};
 static const char *const order_names[] = {"fcfs", "lpm", NULL};
 static const char *const prefix_names[] = {"auto", "off", "on", NULL};
 
@@ -101,7 +102,7 @@ static const PoolKey pool_keys[] = {
      offsetof(RhPool, resident), NULL},
     {"prefetch", "prefetch=off",
      "whether the next layer's weights come while one is computed, where they are streamed", 0, 1,
-     1, offsetof(RhPool, prefetch), switch_names},
+     0, offsetof(RhPool, unhidden), prefetch_names},
     {"window", "window=5",
      "ms that a batch waits to be full, from its first request on; of static batches", 0, 3600000,
      0, offsetof(RhPool, window), NULL},

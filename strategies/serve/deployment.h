@@ -54,14 +54,14 @@ typedef struct {
     int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */
     int32_t blocks;   /* of a replica's cache, at most; 0: what the memory leaves */
     int32_t window;   /* ms that a batch waits for more requests, where it begins and ends as one */
-    int32_t passes;   /* of the model for an answer, of one that makes no tokens */
+    int32_t passes;   /* of the model for an answer, of one that makes no tokens; 0: one */
     int32_t guidance; /* is each pass made twice, in one batch? */
     int32_t scale;    /* of rh_scaler_names (autoscaling.h) */
     int32_t least;    /* replicas that are there at all times, with a scaler */
     int32_t target;   /* requests of a replica that a scaler wants; 0: its default */
     int32_t weights;  /* RhWeightsIn */
     int32_t resident; /* % of streamed weights that stay on the GPU all the same */
-    int32_t prefetch; /* do streamed layers come while others are computed? */
+    int32_t unhidden; /* are streamed layers read only when they are needed (prefetch=off)? */
     int32_t host;     /* GiB of its nodes' memory behind a replica's cache (cache_tiers.h) */
     int32_t nvme;     /* GiB of their drives, likewise */
     int32_t max_model_len; /* tokens of a request at most, prompt and answer; 0: no limit is said */
