@@ -12,7 +12,8 @@
 #include "validate/suites/performed_vs_rehearsed.h"
 #include "validate/suites/suite_private.h"
 
-#define NOISY_FRAC    0.10 /* a case with a larger spread is measured once more */
+#define NOISY_FRAC    0.10 /* a case with a larger spread is measured once more, */
+#define NOISY_TIMES   5    /* by so many times the steps: single steps may take a fifth longer */
 #define STEP_LIMIT_S  30
 #define DEAD_LAUNCH_S 20 /* mpirun does not always notice that a host is gone */
 #define DEAD_LIMIT_S  4  /* for a step that a link's failure ends */
@@ -68,16 +69,16 @@ static void performer_words(const RhSuiteRun *s, GPtrArray *argv, const RhPlatfo
     g_ptr_array_add(argv, g_strdup_printf("--timeout=%d", step_limit_s));
 }
 
-/* Performs the items in one launch; results are files of `folder`. `flag`: NULL, or one more for
- * the performer. */
+/* Performs the items in one launch, each `times` as many steps as asked for; results are files of
+ * `folder`. `flag`: NULL, or one more for the performer. */
 static bool launch_items(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform,
-                         const char *folder, const char *flag, GError **error)
+                         int32_t times, const char *folder, const char *flag, GError **error)
 {
     g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *output = NULL;
     bool fatal = flag && g_str_has_prefix(flag, "--event");
-    int32_t limit_s = fatal ? DEAD_LAUNCH_S : 60 + 10 * (int32_t)items->len;
-    performer_words(s, argv, platform, folder, s->options->runs,
+    int32_t limit_s = fatal ? DEAD_LAUNCH_S : 60 + 10 * times * (int32_t)items->len;
+    performer_words(s, argv, platform, folder, times * s->options->runs,
                     fatal ? DEAD_LIMIT_S : STEP_LIMIT_S);
     if (flag)
         g_ptr_array_add(argv, g_strdup(flag));
@@ -140,7 +141,8 @@ static void read_result(RhSuiteRun *s, RhSuiteItem *item, const char *why_missin
 }
 
 /* Performs items, and repeats once the rest of a launch that ended early. */
-static void perform_items(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform)
+static void perform_items(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform,
+                          int32_t times)
 {
     for (int attempt = 0; attempt < 2; attempt++) {
         g_autoptr(GPtrArray) left = g_ptr_array_new();
@@ -155,7 +157,7 @@ static void perform_items(RhSuiteRun *s, const GPtrArray *items, const RhPlatfor
         }
         if (left->len == 0)
             break;
-        launch_items(s, left, platform, s->folder, NULL, &error);
+        launch_items(s, left, platform, times, s->folder, NULL, &error);
         for (guint i = 0; i < left->len; i++)
             read_result(s, g_ptr_array_index(left, i), error ? error->message : NULL);
     }
@@ -175,7 +177,7 @@ static void perform_library(RhSuiteRun *s, const GPtrArray *all, const RhPlatfor
     if (collectives->len == 0)
         return;
     g_mkdir_with_parents(folder, 0777);
-    if (!launch_items(s, collectives, platform, folder, "--library", &error))
+    if (!launch_items(s, collectives, platform, 1, folder, "--library", &error))
         g_ptr_array_add(s->v->notes, g_strdup_printf("MPI's own collectives: %s", error->message));
     for (guint i = 0; i < collectives->len; i++) {
         const RhSuiteItem *item = g_ptr_array_index(collectives, i);
@@ -211,7 +213,7 @@ static void perform_death(RhSuiteRun *s, const RhSuiteItem *item, const RhPlatfo
     g_autoptr(GPtrArray) one = g_ptr_array_new();
     g_autofree char *why = NULL;
     g_ptr_array_add(one, (RhSuiteItem *)item);
-    launch_items(s, one, platform, s->folder, event, NULL); /* it must fail */
+    launch_items(s, one, platform, 1, s->folder, event, NULL); /* it must fail */
     g_autofree char *performed =
         rh_deadlock_collect(s->folder, item->name, item->program->ranks_count);
     c->outcome = rh_deadlock_compare(item->stuck, performed, item->program->ranks_count, &why);
@@ -230,14 +232,14 @@ void rh_suite_perform(RhSuiteRun *s, guint network)
     for (guint i = 0; i < s->items->len; i++)
         if (rh_suite_item(s, i)->network == network && rh_suite_dies(rh_suite_item(s, i)))
             perform_death(s, rh_suite_item(s, i), platform);
-    perform_items(s, all, platform);
+    perform_items(s, all, platform, 1);
     for (guint i = 0; i < all->len; i++) {
         const RhValidationCase *c = rh_suite_case(s, g_ptr_array_index(all, i));
         const RhSuiteItem *item = g_ptr_array_index(all, i);
         if (rh_suite_disturbed(item) || (!c->skipped && c->spread_frac > NOISY_FRAC))
             g_ptr_array_add(noisy, g_ptr_array_index(all, i));
     }
-    perform_items(s, noisy, platform);
+    perform_items(s, noisy, platform, NOISY_TIMES);
     if (s->options->controls)
         perform_library(s, all, platform);
     s->done += (int32_t)all->len;
