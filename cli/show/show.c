@@ -150,11 +150,10 @@ static bool devices(const RhArguments *a, const char *name, GError **error)
 static void append_words(GString *line, const RhKnob *knob)
 {
     g_autoptr(GString) words = g_string_new(NULL);
-    int32_t unsaid = 0;
-    for (int32_t i = knob->low; knob->names && !knob->words && i <= knob->high; i++) {
+    int32_t unsaid = 0, count = knob->names ? (int32_t)g_strv_length((char **)knob->names) : 0;
+    /* values below 0 and behind the names are lists and sets, as layers and modules to recompute */
+    for (int32_t i = MAX(knob->low, 0); !knob->words && i <= MIN(knob->high, count - 1); i++) {
         const char *word = knob->names[i];
-        if (!word)
-            continue;
         unsaid += !strstr(knob->about, word) && !strstr(knob->example, word);
         g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
     }
