@@ -309,7 +309,12 @@ static bool fill(Answer *out, const RhArguments *a, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        *non_blocking ? "--from: logs of calls that block alone are read here"
                                      : "--tests: the call blocks\nhelp: iallreduce does not");
+    if (*non_blocking && a->call_s > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--call: how calls that do not block are wrapped is not modelled\n"
+                       "help: leave it out, or ask for the call that blocks");
     out->benchmark.tests = (int32_t)a->tests;
+    out->benchmark.call_s = a->call_s;
     out->benchmark.op = names[out->row].op;
     out->benchmark.messages = names[out->row].messages;
     out->platform = platform_of(a, &out->profile, error);
@@ -399,6 +404,10 @@ static const RhOption own[] = {
     RH_OPTION(tests, "tests", 0, RH_OPTION_INTEGER, "N",
               "calls of MPI_Test while a non-blocking collective runs, evenly spaced",
               .otherwise = "0", .low = 0, .high = 1000000),
+    RH_OPTION(
+        call_s, "call", 0, RH_OPTION_QUANTITY, "400ns",
+        "time of every call beside the library, as a binding of another language takes (none)",
+        .quantity = RH_QUANTITY_S),
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "LOG",
               "a log of nccl-tests or the like, set beside the predictions"),
     RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",

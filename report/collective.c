@@ -136,6 +136,16 @@ static void append_error(GString *out, const RhCollectiveAnswer *a)
     rh_text_wrap(out, line, 2, 79);
 }
 
+/* Appends the time that calls take beside the library. */
+static void append_call(GString *out, const RhCollectiveAnswer *a)
+{
+    if (a->benchmark->call_s <= 0)
+        return;
+    g_autofree char *each = rh_quantity_format(a->benchmark->call_s, RH_QUANTITY_S, 3);
+    g_autofree char *line = g_strdup_printf("calls: %s of each beside the library (--call)", each);
+    rh_text_wrap(out, line, 2, 79);
+}
+
 char *rh_report_collective_text(const RhCollectiveAnswer *a, bool verbose)
 {
     GString *out = g_string_new(NULL);
@@ -160,6 +170,7 @@ char *rh_report_collective_text(const RhCollectiveAnswer *a, bool verbose)
     if (a->measured_s)
         append_error(out, a);
     append_constants(out, a);
+    append_call(out, a);
     if (verbose)
         append_reasons(out, a);
     return g_string_free(out, FALSE);

@@ -30,6 +30,7 @@ typedef struct {
     int64_t steps;
     bool unfolded;
     int64_t tests; /* of a non-blocking collective */
+    double call_s; /* of a collective, beside its library */
     double jitter_frac;
     const char *trace, *on, *program;
     GPtrArray *besides, *scenarios; /* const char* */

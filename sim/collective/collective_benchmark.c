@@ -120,6 +120,15 @@ static double messages_bound_s(const RhCollectiveBenchmark *benchmark, double by
     return bytes * fmax(inside / p->nvlink_bytes_per_s.value, between / p->nic_bytes_per_s.value);
 }
 
+/* Adds what calls take beside the library: one of a collective or of half a round trip. The calls of a
+ * window run while the messages before them are on their way. */
+static double with_call_s(const RhCollectiveBenchmark *benchmark, double seconds)
+{
+    bool window = benchmark->messages == RH_MESSAGES_BANDWIDTH ||
+                  benchmark->messages == RH_MESSAGES_BIDIRECTIONAL;
+    return window ? fmax(seconds, benchmark->call_s) : seconds + benchmark->call_s;
+}
+
 RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, double bytes,
                                       const RhPlatform *platform)
 {
@@ -135,7 +144,8 @@ RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, do
         point.algo = RH_ALGO_DIRECT;
         point.why = g_strdup("direct: messages are not parted");
         point.seconds =
-            rh_message_benchmark_s(benchmark->messages, benchmark->ranks, gpus, bytes, platform);
+            with_call_s(benchmark, rh_message_benchmark_s(benchmark->messages, benchmark->ranks,
+                                                          gpus, bytes, platform));
         point.bound_s = messages_bound_s(benchmark, bytes, platform);
         point.overlap = (RhComputeOverlap){point.seconds, point.seconds, 1}; /* NICs move them */
         return point;
@@ -147,6 +157,7 @@ RhCollectivePoint rh_collective_point(const RhCollectiveBenchmark *benchmark, do
             ? estimate_s(benchmark->op, point.algo, benchmark->ranks, node_of, bytes, platform)
             : rh_collective_alone_s(benchmark->op, point.algo, benchmark->ranks, gpus, bytes,
                                     platform);
+    point.seconds = with_call_s(benchmark, point.seconds);
     point.bound_s =
         fmax(inside_s(benchmark, bytes, platform), between_s(benchmark, bytes, platform));
     RhCollectiveSpec call = {.op = benchmark->op, .algo = point.algo, .bytes = bytes};

@@ -14,6 +14,7 @@ typedef struct {
     RhMessageBenchmark messages; /* in place of a collective; `op` is a shift then */
     bool non_blocking;           /* also beside computing: RhCollectivePoint.overlap */
     int32_t tests;               /* calls of MPI_Test while computing */
+    double call_s; /* of every call beside the library, as a binding of another language takes */
 } RhCollectiveBenchmark;
 
 typedef struct {

@@ -33,3 +33,5 @@ for operation in reduce scatter gather barrier; do
     rehearse collective "$operation" -p frontera:16 -o times.csv -q | sed -n 1p
     tail -n 1 times.csv
 done
+rehearse collective latency -p frontera:2 --size 8 --call 1us
+rehearse collective iallreduce -p frontera:2 --call 1us || echo "exit $?"
