@@ -102,7 +102,7 @@ static const PoolKey pool_keys[] = {
      offsetof(RhPool, resident), NULL},
     {"prefetch", "prefetch=off",
      "whether the next layer's weights come while one is computed, where they are streamed", 0, 1,
-     0, offsetof(RhPool, unhidden), prefetch_names},
+     0, offsetof(RhPool, prefetch_off), prefetch_names},
     {"window", "window=5",
      "ms that a batch waits to be full, from its first request on; of static batches", 0, 3600000,
      0, offsetof(RhPool, window), NULL},

@@ -61,9 +61,9 @@ typedef struct {
     int32_t target;   /* requests of a replica that a scaler wants; 0: its default */
     int32_t weights;  /* RhWeightsIn */
     int32_t resident; /* % of streamed weights that stay on the GPU all the same */
-    int32_t unhidden; /* are streamed layers read only when they are needed (prefetch=off)? */
-    int32_t host;     /* GiB of its nodes' memory behind a replica's cache (cache_tiers.h) */
-    int32_t nvme;     /* GiB of their drives, likewise */
+    int32_t prefetch_off;  /* are streamed layers read only when they are needed (prefetch=off)? */
+    int32_t host;          /* GiB of its nodes' memory behind a replica's cache (cache_tiers.h) */
+    int32_t nvme;          /* GiB of their drives, likewise */
     int32_t max_model_len; /* tokens of a request at most, prompt and answer; 0: no limit is said */
 } RhPool;
 

@@ -274,7 +274,7 @@ static double host_s(const RhIterations *it, int32_t sequences)
 static double with_host(const RhIterations *it, double device_s, int32_t sequences)
 {
     double host = host_s(it, sequences);
-    double own_s = it->pool.unhidden ? device_s + it->stream_s : fmax(device_s, it->stream_s);
+    double own_s = it->pool.prefetch_off ? device_s + it->stream_s : fmax(device_s, it->stream_s);
     return it->server->host_beside ? fmax(own_s, host) : own_s + host;
 }
 
@@ -450,7 +450,7 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
         .steps = (int32_t)fmin(fmax(ceil(tokens / rh_pool_accepted(&it->pool)), 1), 1 << 20)};
     double launched_s = decode_launch_s(it);
     run.first_s = with_host(it, fmax(device, launched_s), decodes);
-    double least_s = fmax(fmax(it->pool.unhidden ? 0 : it->stream_s, launched_s),
+    double least_s = fmax(fmax(it->pool.prefetch_off ? 0 : it->stream_s, launched_s),
                           it->server->host_beside ? host_s(it, decodes) : 0);
     if (device < least_s) { /* constant until the kernels take longer */
         run.growth_s = 0;

@@ -96,7 +96,7 @@ static void stream_weights(RhIterations *it)
     it->streamed_bytes = it->weight_bytes * (1 - it->pool.resident / 100.0);
     it->stream_s = it->streamed_bytes / weights_rate(it, it->pool.weights == RH_WEIGHTS_NVME);
     /* the current one, and the one that is loaded meanwhile */
-    int32_t layers_at_once = it->pool.unhidden ? 1 : 2;
+    int32_t layers_at_once = it->pool.prefetch_off ? 1 : 2;
     it->weight_bytes += fmin(layers_at_once * layer, it->streamed_bytes) - it->streamed_bytes;
 }
 
@@ -294,7 +294,7 @@ static bool check_weights(const RhServing *s, const RhPool *pool, GError **error
         return rh_fail(error, RH_ERROR_USAGE,
                        "pp%d: weights are streamed for a batch, and several are under way",
                        pool->pp);
-    if (pool->weights == RH_WEIGHTS_GPU && pool->unhidden)
+    if (pool->weights == RH_WEIGHTS_GPU && pool->prefetch_off)
         return rh_fail(error, RH_ERROR_USAGE, "prefetch=off: no weights are streamed");
     if (pool->weights == RH_WEIGHTS_GPU && pool->resident > 0)
         return rh_fail(error, RH_ERROR_USAGE, "resident=%d: all weights stay on the GPU",
