@@ -202,10 +202,7 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
     return true;
 }
 
-/* Computes the memory, or takes that of the layout before, if only the order of ranks differs: it
- * is the innermost knob of the space, and changes no memory where GPUs are alike and nothing is
- * copied to hosts. */
-/* As rh_bound_memory_within, without tables: their stages are alike. */
+/* Answers rh_bound_memory_within for stages of unequal widths; the tables are of stages that are alike. */
 static bool unequal_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
                            RhTrainMemory *out)
 {
@@ -216,6 +213,9 @@ static bool unequal_within(RhBoundCache *s, const RhLayout *l, double most_bytes
     return true;
 }
 
+/* Computes the memory, or takes that of the layout before, if only the order of ranks differs: it
+ * is the innermost knob of the space, and changes no memory where GPUs are alike and nothing is
+ * copied to hosts. */
 bool rh_bound_memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
                             RhTrainMemory *out)
 {

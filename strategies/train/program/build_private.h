@@ -31,8 +31,8 @@ typedef struct {
 
 typedef struct {
     const RhProblem *c;
-    /* Of the current part of the pipeline (rank_grid.h); `model_cost`, `items` and `messages`, one behind
-     * each model chunk, are owned. */
+    /* The next members are those of the current part of the pipeline (rank_grid.h); `model_cost`,
+     * `items` and `messages`, one behind each model chunk, are owned. */
     RhLayout part;
     const RhLayout *layout; /* &part */
     RhModelCost *model_cost;

@@ -43,7 +43,7 @@ static void kernels_share_sms_as_in_the_engine(void)
         }
 }
 
-/* Of a ring's steps one goes on by itself; each call while computing lets one more begin, until all steps hide.
+/* One step of a ring goes on by itself; each call while computing lets one more begin, until all steps hide.
  * Source: OSU micro-benchmarks 7.5, osu_iallreduce, option -t. */
 static void a_library_that_is_called_goes_on(void)
 {
